@@ -74,7 +74,7 @@ public final class KerberosExtension: CredentialExtension {
     /// - Throws: `AuthorizationError`; `notSignedIn` if no one is signed in, `notInteractive` if a ticket cannot be refreshed without a
     ///   person, `kdcUnreachable`, or `failed` with the cause.
     public func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome {
-        let decision = policy.decision(for: request.url)
+        let decision = decision(for: request)
         guard let plan = decision.plan else { return .notHandled(decision.reasons) }
         switch request.operation {
         case .implicit:
@@ -96,7 +96,7 @@ public final class KerberosExtension: CredentialExtension {
     ///
     /// - Throws: `AuthorizationError`, as ``beginAuthorization(with:)`` does.
     public func identity(for request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationIdentity? {
-        guard request.operation == .implicit, let plan = policy.decision(for: request.url).plan else { return nil }
+        guard request.operation == .implicit, let plan = decision(for: request).plan else { return nil }
         return plan.identity(with: try await tokens.credentials.credential(for: plan, request: request))
     }
 
@@ -104,8 +104,14 @@ public final class KerberosExtension: CredentialExtension {
     /// or the ticket would have to be looked up, if the user's own ticket may be delegated, because that asks the KDC, and for a URL that
     /// no rule covers.
     public func readyGrant(for request: AuthorizationRequest) async -> AuthorizationGrant? {
-        guard request.operation == .implicit, let plan = policy.decision(for: request.url).plan else { return nil }
+        guard request.operation == .implicit, let plan = decision(for: request).plan else { return nil }
         return tokens.ready(for: plan, request: request)
+    }
+
+    /// The decision for a request's URL: the one that travels with it, unless another policy made it.
+    private func decision(for request: AuthorizationRequest) -> AuthorizationDecision {
+        if let plan = request.plan, plan.isDecided(by: policy) { return .answer(plan) }
+        return policy.decision(for: request.url)
     }
 
     /// The session after the operation; nil after a sign-out.

@@ -33,6 +33,32 @@ struct DecisionTests {
         #expect(explanation.principal == nil && explanation.servicePrincipal == nil)
     }
 
+    @Test func `a request is decided once, unless its URL or the policy changes`() async throws {
+        let url = try #require(URL(string: "https://www.a.test/"))
+        let uncovered = try #require(URL(string: "https://www.b.test/"))
+        let configurations = [ExtensionConfiguration(realm: "A.TEST", hosts: [try HostRule(".a.test")])]
+        let other = [ExtensionConfiguration(realm: "A.TEST", hosts: try [HostRule(".a.test"), HostRule(".b.test")])]
+        let kerberos = makeExtension(configurations)
+        func isHandled(_ url: URL, plan: AuthorizationPlan?, thenFor later: URL? = nil) async throws -> Bool {
+            var request = AuthorizationRequest(url: url)
+            request.plan = plan
+            if let later { request.url = later }
+            do throws(AuthorizationError) {
+                if case .notHandled = try await kerberos.beginAuthorization(with: request) { return false }
+            } catch {
+                #expect(error.code == .notSignedIn)
+            }
+            return true
+        }
+        let plan = try #require(DecisionPolicy(configurations).decision(for: url).plan)
+        // The plan shows that the URL is not decided about again.
+        #expect(try await isHandled(uncovered, plan: plan))
+        #expect(try await !isHandled(url, plan: plan, thenFor: uncovered))
+        let foreign = try #require(DecisionPolicy(other).decision(for: uncovered).plan)
+        #expect(try await !isHandled(uncovered, plan: foreign))
+        #expect(try await isHandled(url, plan: foreign))
+    }
+
     @Test func `without a cache there is no session`() async throws {
         let kerberos = makeExtension([])
         let list = try await kerberos.sessions()

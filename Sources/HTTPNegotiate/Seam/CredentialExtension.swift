@@ -44,7 +44,9 @@ extension CredentialExtension {
 /// A request to an extension: to answer a challenge from this URL, or to sign in, refresh or sign out for its realm.
 public struct AuthorizationRequest: Sendable {
     /// The URL that challenged.
-    public var url: URL
+    public var url: URL {
+        didSet { plan = nil }
+    }
     /// What to do.
     public var operation: AuthorizationOperation
     /// The fields of the challenged request, for custom extensions; this package's extension ignores them.
@@ -62,6 +64,8 @@ public struct AuthorizationRequest: Sendable {
     public var options: [String: String]
     /// The user ID of the requesting user, if other than the tickets' owner: requests of such users wait for a KDC in a queue of their own.
     package var guest: UInt32?
+    /// The plan for the URL, if it has been decided on already. An extension whose policy did not make it decides itself.
+    package var plan: AuthorizationPlan?
 
     /// Creates a request; by default it answers a challenge without prompting.
     public init(

@@ -200,7 +200,7 @@ extension NegotiatingCall {
     }
 
     func request(for target: Target, channelBindings: [UInt8]?) -> AuthorizationRequest {
-        AuthorizationRequest(
+        var request = AuthorizationRequest(
             url: target.url,
             headers: target.request.fields,
             principal: settings.options.principal,
@@ -208,6 +208,8 @@ extension NegotiatingCall {
             channelBindings: channelBindings,
             mutualAuthentication: settings.options.mutualAuthentication
         )
+        request.plan = target.plan
+        return request
     }
 }
 

@@ -31,9 +31,10 @@ extension AgentAPI {
 
     /// `POST /v1/identity`
     func identity(_ request: Request, _ context: AgentContext) async throws -> Response {
-        let authorization = try Self.authorization(try document(AuthorizeRequest.self, of: context), context)
+        let message = try Self.authorization(try document(AuthorizeRequest.self, of: context), context)
         let kerberos = context.served.kerberos
-        let plan = try permittedPlan(for: authorization, context)
+        let plan = try permittedPlan(for: message, context)
+        let authorization = message.asked(by: context.peer.userID, of: context.served.access.owner, plan)
         if try heldBack(by: plan) != nil { return try Self.response(IdentityReply(nil)) }
         let identity = try await signingIn(for: authorization, plan) { () async throws(AuthorizationError) in
             guard authorization.isUserInterfaceEnabled else { return try await kerberos.identity(for: authorization) }
@@ -122,7 +123,7 @@ extension AgentAPI {
     func outcome(of request: AuthorizationRequest, _ context: AgentContext) async throws -> AuthorizationOutcome {
         let kerberos = context.served.kerberos
         let plan = try permittedPlan(for: request, context)
-        let request = request.asked(by: context.peer.userID, of: context.served.access.owner)
+        let request = request.asked(by: context.peer.userID, of: context.served.access.owner, plan)
         if let reason = try heldBack(by: plan) { return .notHandled([reason]) }
         let outcome = try await signingIn(for: request, plan) { () async throws(AuthorizationError) in
             guard request.isUserInterfaceEnabled else { return try await kerberos.beginAuthorization(with: request) }
@@ -170,9 +171,10 @@ extension AgentAPI {
 }
 
 extension AuthorizationRequest {
-    /// Returns a copy that is marked as another user's request, if the user is not the owner.
-    fileprivate func asked(by user: UInt32, of owner: UInt32) -> AuthorizationRequest {
+    /// Returns a copy that carries the agent's decision, and is marked as another user's request if the user is not the owner.
+    fileprivate func asked(by user: UInt32, of owner: UInt32, _ plan: AuthorizationPlan?) -> AuthorizationRequest {
         var request = self
+        request.plan = plan
         if user != owner { request.guest = user }
         return request
     }

@@ -70,6 +70,9 @@ public struct AuthorizationPlan: Sendable, Hashable {
         self.configuration = configuration
         planReasons = reasons
     }
+
+    /// Whether this policy, or an equal one, made the plan.
+    package func isDecided(by policy: DecisionPolicy) -> Bool { planReasons.policy == policy }
 }
 
 /// The decision for an origin: whether a challenge is answered, and why.
@@ -98,7 +101,7 @@ public enum AuthorizationDecision: Sendable, Hashable {
 struct PlanReasons: Sendable {
     private let origin: Origin
     /// Nil if the reasons were given.
-    private let policy: DecisionPolicy?
+    let policy: DecisionPolicy?
     private let given: [DecisionReason]
 
     init(_ policy: DecisionPolicy, for origin: Origin) { (self.policy, self.origin, given) = (policy, origin, []) }

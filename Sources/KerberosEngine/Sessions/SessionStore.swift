@@ -40,12 +40,8 @@ struct SessionStore: SessionReader {
         for (client, name) in try await caches() {
             do throws(KerberosError) {
                 let listing = try await client.listing(of: name)
-                if var session = Session(listing, now: clock()) {
-                    session.passwordExpires = configurations.passwordRules(for: session.realm)
-                        .expiry(announced: session.passwordExpires, changed: session.passwordChanged)
-                    sessions.append(session)
-                }
-                if listing.tickets.contains(where: { $0.expires > listing.time(at: clock()) }) { occupied.append(listing.name) }
+                if let session = session(of: listing) { sessions.append(session) }
+                if hasValidTicket(listing) { occupied.append(listing.name) }
             } catch  where error.code == .noCredentials {
                 continue
             } catch {
@@ -62,6 +58,18 @@ struct SessionStore: SessionReader {
         )
     }
 
+    /// The session of a cache's contents; nil if there is none. It is not marked as a default.
+    private func session(of listing: CredentialCacheListing) -> Session? {
+        guard var session = Session(listing, now: clock()) else { return nil }
+        session.passwordExpires = configurations.passwordRules(for: session.realm)
+            .expiry(announced: session.passwordExpires, changed: session.passwordChanged)
+        return session
+    }
+
+    private func hasValidTicket(_ listing: CredentialCacheListing) -> Bool {
+        listing.tickets.contains { $0.expires > listing.time(at: clock()) }
+    }
+
     /// The collection's primary cache, as set by kswitch or this project; nil if the default cache is not a collection.
     private func primaryCache() async throws(KerberosError) -> CredentialCacheName? {
         guard try await local.defaultCacheName().isCollection else { return nil }
@@ -75,14 +83,26 @@ struct SessionStore: SessionReader {
         case new(type: String, KerberosClient)
     }
 
-    /// Checks that there is a place for a principal's tickets. Creates nothing.
+    /// Checks that there is a place for a principal's tickets, before a person is prompted for them. Reads all caches only if another
+    /// principal occupies the default cache.
     func checkPlace(for principal: Principal) async throws(KerberosError) {
-        _ = try await place(for: principal)
+        let standard = try await local.defaultCacheName()
+        guard !standard.isCollection else {
+            _ = try await local.cacheNames()
+            return
+        }
+        do throws(KerberosError) {
+            let listing = try await local.listing(of: standard)
+            if listing.principal == principal || !hasValidTicket(listing) { return }
+        } catch  where error.code == .noCredentials {
+            return
+        } catch {}  // the principal may have a cache of its own
+        _ = try await place(for: principal, in: try await read())
     }
 
     /// The cache for a principal's tickets: its own if it has one, else an unused default cache or a new one.
-    func cache(for principal: Principal) async throws(KerberosError) -> CredentialCacheName {
-        switch try await place(for: principal) {
+    private func cache(for principal: Principal, in list: SessionList) async throws(KerberosError) -> CredentialCacheName {
+        switch try await place(for: principal, in: list) {
         case .cache(let name): name
         case .new(let type, let client): try await client.newCacheName(type: type)
         }
@@ -94,8 +114,7 @@ struct SessionStore: SessionReader {
         return list.damagedCaches.first { $0.subject.hasSuffix(standard.residual) }
     }
 
-    private func place(for principal: Principal) async throws(KerberosError) -> Place {
-        let list = try await read()
+    private func place(for principal: Principal, in list: SessionList) async throws(KerberosError) -> Place {
         if let own = list.sessions.first(where: { $0.principal == principal }) { return .cache(own.cache) }
         let standard = try await local.defaultCacheName()
         let isOccupied = list.occupiedCaches.contains { $0 == standard || $0.type == standard.type }
@@ -121,6 +140,19 @@ struct SessionStore: SessionReader {
         return result
     }
 
+    /// The session of a cache that has just been written, as a default of its realm or not among the sessions that were read before.
+    private func session(writtenTo cache: CredentialCacheName, among list: SessionList) async throws(KerberosError) -> Session {
+        // The listing has the full name of the cache. A collection's name means its primary cache.
+        let listing = try await local.listing(of: cache)
+        guard let session = session(of: listing) else { throw .notSignedIn(listing.principal.description) }
+        // A cache outside the collections was named by the caller, and is no default.
+        let names = try await caches().map(\.1)
+        guard names.contains(session.cache) else { return session }
+        let primary = try await local.defaultCacheName().isCollection ? names.first : nil
+        let others = list.sessions.filter { $0.cache != session.cache }
+        return Self.markingDefaults(others + [session], primary: primary).last ?? session
+    }
+
     /// Marks the default session of each realm. A session with a valid ticket precedes others, then the one in the primary cache, then the
     /// one that signed in or was selected last.
     private static func markingDefaults(_ sessions: [Session], primary: CredentialCacheName?) -> [Session] {
@@ -144,7 +176,7 @@ extension SessionStore {
         let list = try await read()
         if let session = list.sessions.first(where: { $0.cache == listing.name }) { return session }
         // The cache is outside the collections, because the caller named it.
-        guard let session = Session(listing, now: clock()) else { throw .notSignedIn(listing.principal.description) }
+        guard let session = session(of: listing) else { throw .notSignedIn(listing.principal.description) }
         return session
     }
 
@@ -159,16 +191,14 @@ extension SessionStore {
         isUnattended: Bool = false
     ) async throws(KerberosError) -> Session {
         let ticket = answer.credential
-        var keepsPrimary = false
-        if isUnattended, let primary = try await read().primary {
-            keepsPrimary = primary.isSignedIn && primary.principal != ticket.client
-        }
+        // The caches are read only now, because another program may have signed in meanwhile, and the KDC may have canonicalized the
+        // principal.
+        let list = try await read()
+        let keepsPrimary = isUnattended && list.primary.map { $0.isSignedIn && $0.principal != ticket.client } ?? false
         let client = clients.client(for: ticket.client.realm)
         var marks = marks
         marks[SessionMark.passwordExpires] = ticket.passwordExpires.map(SessionMark.text)
-        // The cache is selected only now, because another program may have signed in meanwhile, and the KDC may have canonicalized the
-        // principal.
-        let target = if let cache { cache } else { try await self.cache(for: ticket.client) }
+        let target = if let cache { cache } else { try await self.cache(for: ticket.client, in: list) }
         marks[SessionMark.passwordChanged] =
             if let changed = answer.passwordChanged { SessionMark.text(changed) } else {
                 await passwordChangeMark(of: ticket.client, in: target)
@@ -182,7 +212,7 @@ extension SessionStore {
         )
         if !keepsPrimary, (try? await client.supportsCollections(target)) == true { try? await client.makePrimary(target) }
         initiators.removeAll()
-        return try await session(in: target)
+        return try await session(writtenTo: target, among: list)
     }
 
     /// The mark of the last password change in a cache that is about to be overwritten, so that a sign-in keeps it.

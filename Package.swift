@@ -96,7 +96,7 @@ let package = Package(
         ),
         .target(
             name: "NegotiateURLSession",
-            dependencies: ["HTTPNegotiate", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: ["SystemSupport", "HTTPNegotiate", .product(name: "HTTPTypes", package: "swift-http-types")],
             swiftSettings: safeSettings
         ),
         .target(

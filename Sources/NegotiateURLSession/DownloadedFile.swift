@@ -1,6 +1,6 @@
-import Dispatch
 import Foundation
 import Synchronization
+import SystemSupport
 
 /// A file for a response's body, created when it is needed.
 final class DownloadedFile: Sendable {
@@ -72,15 +72,11 @@ final class CallFiles: Sendable {
         return file
     }
 
-    /// Removes all files except one that was handed over, and returns when they are removed. Because a file system may block, it uses a
-    /// Dispatch thread.
+    /// Removes all files except one that was handed over, on a thread that may block for a file system, and returns when they are removed.
     func discard() async {
         let files = files.withLock { $0 }
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                for file in files { file.discard() }
-                continuation.resume()
-            }
+        await BlockingCall.run {
+            for file in files { file.discard() }
         }
     }
 }

@@ -1,8 +1,8 @@
-import Dispatch
 import Foundation
 import FoundationNetworking
 import HTTPNegotiate
 import HTTPTypes
+import SystemSupport
 
 /// A request for URLSession, with its body, which may have to be sent more than once.
 struct SessionRequest: NegotiableRequest {
@@ -132,11 +132,9 @@ extension SessionRequest {
 }
 
 extension URLRequest {
-    /// Reads the body stream; nil if it is longer than the limit. Because a stream may block, it uses a Dispatch thread.
+    /// Reads the body stream on a thread that may block; nil if it is longer than the limit.
     func readBodyStream(upTo limit: Int) async throws -> Data? {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(with: Result { try readBodyStreamNow(upTo: limit) }) }
-        }
+        try await BlockingCall.run { Result { try readBodyStreamNow(upTo: limit) } }.get()
     }
 
     private func readBodyStreamNow(upTo limit: Int) throws -> Data? {

@@ -1,6 +1,6 @@
-import Dispatch
 public import Foundation
 public import SignOnPolicy
+internal import SystemSupport
 
 /// Finds the profiles and decides which of them are used.
 ///
@@ -144,12 +144,7 @@ extension ProfileSearch {
 
     /// Calls ``run()`` on a thread that may block for a disk and for the verification of a signature.
     package func runAside() async throws(ProfileError) -> ProfileSearchResult {
-        let result = await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { [self] in
-                continuation.resume(returning: Result { () throws(ProfileError) in try run() })
-            }
-        }
-        return try result.get()
+        try await BlockingCall.run { Result { () throws(ProfileError) in try run() } }.get()
     }
 
     /// The symbolic links in a directory. Their targets change elsewhere.

@@ -3,6 +3,7 @@ internal import KCM
 internal import Kerberos
 internal import SSOAgentClient
 internal import Synchronization
+internal import SystemSupport
 
 /// Serves the credential caches of every user of a machine, at the socket where libkrb5 looks for them. It has no API, no renewal and no
 /// profiles.
@@ -141,11 +142,7 @@ package final class MachineCache: Sendable {
 
     /// Reads the file on a background thread, because name lookups may use the network. Returns whether the ranges have changed.
     @discardableResult private func readSubordinateUsers(_ current: SubordinateUsers.Current) async -> Bool {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { [path = options.subordinateUsers] in
-                continuation.resume(returning: current.replace(SubordinateUsers(path: path)))
-            }
-        }
+        await BlockingCall.run { [path = options.subordinateUsers] in current.replace(SubordinateUsers(path: path)) }
     }
 
     /// The memory of one user's caches.

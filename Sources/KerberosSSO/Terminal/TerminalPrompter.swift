@@ -39,7 +39,7 @@ public struct TerminalPrompter: Prompter {
         let terminal = try Terminal()
         if let banner = request.banner, !banner.isEmpty { terminal.write("\(banner.escapedForDisplay(keepingLines: true))\n") }
         return try request.prompts.map { prompt in
-            try terminal.ask("\(prompt.text.escapedForDisplay()): ", isHidden: prompt.isHidden)
+            try terminal.ask("\(prompt.text.escapedForDisplay()): ", isHidden: prompt.isHidden, for: request)
         }
     }
 }
@@ -52,6 +52,8 @@ extension Prompter where Self == TerminalPrompter {
 /// An open controlling terminal. It is not `Sendable`, because it belongs to the thread that prompts.
 struct Terminal: ~Copyable {
     private let descriptor: Int32
+    /// The longest line of a terminal in bytes, without its end. libkrb5 refuses answers that are shorter than this, but too long for it.
+    private static let lineLimit = 4095
 
     init() throws(PromptRefusal) {
         descriptor = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
@@ -70,9 +72,11 @@ struct Terminal: ~Copyable {
     }
 
     /// Prompts until there is an answer. Throws `PromptRefusal/canceled` on Ctrl-C, at the end of input, and after any other signal that
-    /// does not stop the process.
-    func ask(_ question: String, isHidden: Bool) throws(PromptRefusal) -> Secret {
+    /// does not stop the process; also if the request is canceled.
+    func ask(_ question: String, isHidden: Bool, for request: PromptRequest) throws(PromptRefusal) -> Secret {
         let signals = try SignalWatch()
+        // The watch has discarded a cancellation that came before it.
+        guard !request.isCanceled else { throw .canceled }
         while true {
             try waitForForeground(signals)
             var event = Event.end
@@ -163,7 +167,7 @@ struct Terminal: ~Copyable {
     private func readLine(_ signals: borrowing SignalWatch) -> Event {
         var line: [UInt8] = []
         defer { unsafe line.withUnsafeMutableBytes { if let start = $0.baseAddress { unsafe explicit_bzero(start, $0.count) } } }
-        line.reserveCapacity(1024)
+        line.reserveCapacity(Self.lineLimit)
         while true {
             var waiting = [
                 pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
@@ -177,7 +181,7 @@ struct Terminal: ~Copyable {
             if count < 0 && errno == EINTR { continue }
             if count <= 0 { return .end }
             if byte == UInt8(ascii: "\n") { return .line(Secret(bytes: line)) }
-            guard line.count < 1023 else { continue }
+            guard line.count < Self.lineLimit else { continue }
             line.append(byte)
         }
     }

@@ -25,8 +25,8 @@ extension KerberosError {
     }
 
     /// The same error with a cause that libkrb5 did not report.
-    func because(_ code: Code) -> KerberosError {
-        let message = Self.sentence(for: code, status: libraryCode, operation: .signIn, subject: subject, text: libraryMessage)
+    func because(_ code: Code, message: String? = nil) -> KerberosError {
+        let message = message ?? Self.sentence(for: code, status: libraryCode, operation: .signIn, subject: subject, text: libraryMessage)
         return KerberosError(code, subject: subject, message: message, libraryCode: libraryCode, libraryMessage: libraryMessage)
     }
 

@@ -110,6 +110,8 @@ final class PrompterBridge {
     private var hasAnswered = false
     /// Why a prompt got no answer. libkrb5 itself may report only that pre-authentication failed.
     private(set) var refusal: KerberosError.Code?
+    /// Why an answer was not sent; nil if the sentence for ``refusal`` says it.
+    private(set) var refusalMessage: String?
 
     init(principal: Principal, prompter: (any Prompter)?, isForCertificate: Bool = false, deadline: CallDeadline) {
         self.isForCertificate = isForCertificate
@@ -157,7 +159,11 @@ final class PrompterBridge {
             let answers = try outcome.get()
             guard answers.count == prompts.count else { return refuse(.notInteractive) }
             for (index, answer) in answers.enumerated() {
-                guard copy(answer, to: prompts[index].reply) else { return refuse(.notInteractive) }
+                guard copy(answer, to: prompts[index].reply) else {
+                    refusalMessage =
+                        "the answer is longer than libkrb5's limit of \(prompts[index].reply.pointee.length - 1) bytes; it was not sent."
+                    return refuse(.wrongPassword)
+                }
             }
             hasAnswered = true
             return 0

@@ -128,7 +128,7 @@ extension Context {
                     credential.passwordExpires = expiry.date(at: credential.times.authenticated)
                     return credential
                 } catch {
-                    if let refusal = bridge.refusal { throw error.because(refusal) }
+                    if let refusal = bridge.refusal { throw error.because(refusal, message: bridge.refusalMessage) }
                     // PKINIT was the only mechanism.
                     if isForCertificate, error.code == .preauthenticationRefused { throw error.because(.certificateRefused) }
                     guard let armorCache, isOfArmor(error) else { throw error }

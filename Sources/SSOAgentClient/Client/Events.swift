@@ -14,21 +14,25 @@ extension AgentClient {
         let (path, owner) = (socketPath, pool.owner)
         return AsyncThrowingStream(bufferingPolicy: .bufferingNewest(64)) { continuation in
             let opening = Task {
-                do {
-                    let channel = try await AgentConnection.connect(path, of: owner, on: MultiThreadedEventLoopGroup.singleton) {
+                do throws(AgentConnection.Failure) {
+                    let channel = try await AgentConnection.channel(path, of: owner, on: MultiThreadedEventLoopGroup.singleton) {
                         pipeline in
                         try pipeline.addHTTPClientHandlers(leftOverBytesStrategy: .dropBytes)
                         // The agent sends a comment every 15 seconds.
                         try pipeline.addHandler(IdleStateHandler(readTimeout: .seconds(60)))
                         try pipeline.addHandler(AgentEventHandler(continuation, path: path))
                     }
-                    try await withTaskCancellationHandler {
-                        try await channel.closeFuture.get()
+                    let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: AgentPath.events, headers: ["host": "ksso"])
+                    channel.write(HTTPClientRequestPart.head(head), promise: nil)
+                    channel.writeAndFlush(HTTPClientRequestPart.end(nil), promise: nil)
+                    // The handler finishes the stream.
+                    await withTaskCancellationHandler {
+                        try? await channel.closeFuture.get()
                     } onCancel: {
                         channel.close(promise: nil)
                     }
                 } catch {
-                    continuation.finish(throwing: AuthorizationError(.notRunning(error), path: path))
+                    continuation.finish(throwing: AuthorizationError(error, path: path))
                 }
             }
             continuation.onTermination = { _ in opening.cancel() }
@@ -36,10 +40,9 @@ extension AgentClient {
     }
 }
 
-/// Requests the event stream and parses it (HTML Living Standard, section 9.2).
+/// Parses the event stream (HTML Living Standard, section 9.2).
 final class AgentEventHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
-    typealias OutboundOut = HTTPClientRequestPart
 
     /// The limit in bytes for a line; an event has a few hundred bytes.
     private static let lineLimit = 65536
@@ -52,12 +55,6 @@ final class AgentEventHandler: ChannelInboundHandler {
     init(_ continuation: AsyncThrowingStream<AgentEvent, any Error>.Continuation, path: String) {
         self.continuation = continuation
         self.path = path
-    }
-
-    func channelActive(context: ChannelHandlerContext) {
-        let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: AgentPath.events, headers: ["host": "ksso"])
-        context.write(wrapOutboundOut(.head(head)), promise: nil)
-        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

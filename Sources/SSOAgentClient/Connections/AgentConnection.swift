@@ -59,14 +59,25 @@ final class AgentConnection: Sendable {
 
     /// Opens a connection. Throws ``Failure``.
     static func open(_ path: String, of owner: Owner = Owner(), on group: any EventLoopGroup) async throws(Failure) -> AgentConnection {
+        let channel = try await channel(path, of: owner, on: group) { pipeline in
+            try pipeline.addHTTPClientHandlers(leftOverBytesStrategy: .dropBytes)
+            try pipeline.addHandler(AgentResponseHandler())
+        }
+        return AgentConnection(channel)
+    }
+
+    /// Opens a channel with the handlers that the closure adds. They must send nothing before the owner has been checked. Throws
+    /// ``Failure``.
+    static func channel(
+        _ path: String,
+        of owner: Owner,
+        on group: any EventLoopGroup,
+        _ setUp: @escaping @Sendable (ChannelPipeline.SynchronousOperations) throws -> Void
+    ) async throws(Failure) -> any Channel {
         var pause = Duration.milliseconds(1)
         while true {
             do {
-                let channel = try await connect(path, of: owner, on: group) { pipeline in
-                    try pipeline.addHTTPClientHandlers(leftOverBytesStrategy: .dropBytes)
-                    try pipeline.addHandler(AgentResponseHandler())
-                }
-                return AgentConnection(channel)
+                return try await connect(path, of: owner, on: group, setUp)
             } catch let failure as Failure {
                 throw failure
             } catch {
@@ -82,8 +93,7 @@ final class AgentConnection: Sendable {
         }
     }
 
-    /// Opens a channel with the handlers that the closure adds.
-    static func connect(
+    private static func connect(
         _ path: String,
         of owner: Owner,
         on group: any EventLoopGroup,

@@ -13,7 +13,11 @@ extension AgentAPI {
         let events = events.events()
         let (parts, continuation) = AsyncStream.makeStream(of: EventStreamPart.self, bufferingPolicy: .bufferingNewest(64))
         let number = connections.add(stream: continuation)
-        context.channel.closeFuture.whenComplete { _ in continuation.finish() }
+        // The body does not run if the head cannot be sent.
+        context.channel.closeFuture.whenComplete { [connections] _ in
+            continuation.finish()
+            connections.remove(stream: number)
+        }
         let interval = heartbeat
         let loop = context.channel.eventLoop
         let body = ResponseBody { [connections] writer in

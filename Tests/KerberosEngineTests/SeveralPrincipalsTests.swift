@@ -51,6 +51,26 @@ struct SeveralPrincipalsTests {
         }
     }
 
+    /// An accent as a letter of its own, and combined with one: equal strings in Swift, different names for the KDC.
+    @Test func `principals whose names differ only in their Unicode form are two`() async throws {
+        let home = try Home(try #require(TestRealm.current), cache: "DIR")
+        let names = ["caf\u{E9}", "cafe\u{301}"]
+        for name in names { try await home.realm.addUser(name, password: "secret") }
+        let kerberos = home.makeExtension()
+        for name in names { try await kerberos.signIn(name, using: .secret) }
+        let principals = try await kerberos.sessions().sessions.map(\.principal)
+        #expect(Set(principals).count == 2 && Set(principals.map(\.description.utf8.count)) == [18, 19])
+        for _ in 1...2 {
+            for name in names {
+                let grant = try await kerberos.grant(host, as: "\(name)@EXAMPLE.TEST")
+                #expect(Array(grant.principal.utf8) == Array("\(name)@EXAMPLE.TEST".utf8))
+            }
+        }
+        _ = try await kerberos.signOut(try Principal("\(names[1])@EXAMPLE.TEST"))
+        let rest = try await kerberos.sessions().sessions.map(\.principal)
+        #expect(rest == [try Principal("\(names[0])@EXAMPLE.TEST")])
+    }
+
     @Test(arguments: ["FILE", "DIR"])
     func `the principal made the default answers`(cache: String) async throws {
         let (home, kerberos) = try await twoSignedIn(cache: cache)

@@ -2,6 +2,9 @@ internal import CKerberos
 internal import Synchronization
 
 /// A principal name, such as `alice@EXAMPLE.COM` or `HTTP/www.example.com@EXAMPLE.COM` (RFC 4120 section 6.2).
+///
+/// Principals are equal if their names have the same bytes, as for a KDC. A letter with an accent can be written in two ways that Swift's
+/// strings consider equal, and that are two principals.
 public struct Principal: Hashable, Sendable {
     /// The components: `["HTTP", "www.example.com"]`.
     public let components: [String]
@@ -44,6 +47,12 @@ public struct Principal: Hashable, Sendable {
         let name = String(decoding: description.utf8.prefix(own), as: UTF8.self)
         return Principal(components: components, realm: realm, description: name + Self.escaped(realm))
     }
+
+    /// Compares the names byte by byte.
+    public static func == (left: Principal, right: Principal) -> Bool { left.description.isIdentical(to: right.description) }
+
+    /// Hashes the name.
+    public func hash(into hasher: inout Hasher) { hasher.combine(description) }
 
     /// Creates the principal of a service on a host; without a realm the KDC is asked for a referral.
     public init(service: String, host: String, realm: String? = nil) throws(KerberosError) {
@@ -139,6 +148,11 @@ extension Principal {
         if components.count == 2, !isTicketGrantingService { raw.pointee.type = KRB5_NT_SRV_HST }
         return try body(raw)
     }
+}
+
+extension String {
+    /// Whether both texts have the same bytes. Texts that `==` considers equal may be written with different characters.
+    package func isIdentical(to other: String) -> Bool { self == other && utf8.elementsEqual(other.utf8) }
 }
 
 extension String {

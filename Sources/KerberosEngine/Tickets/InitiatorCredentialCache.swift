@@ -12,6 +12,12 @@ final class InitiatorCredentialCache: Sendable {
         let service: String
         /// Part of the key, so that a credential that contains the user's own ticket is used only for plans that delegate.
         var delegation = Delegation.none
+
+        /// Compares names byte by byte, as the KDC does.
+        static func == (left: Key, right: Key) -> Bool {
+            left.delegation == right.delegation && left.service.isIdentical(to: right.service) && left.realm.isIdentical(to: right.realm)
+                && (left.principal ?? "").isIdentical(to: right.principal ?? "") && (left.principal == nil) == (right.principal == nil)
+        }
     }
 
     struct Entry {

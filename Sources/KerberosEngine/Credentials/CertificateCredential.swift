@@ -146,7 +146,7 @@ extension KerberosError {
             message:
                 "the ticket cannot be renewed, and the certificate \(identity) cannot be reused. Only files with absolute paths, PKCS11: "
                 + "without a module, and the certificates in CertificateIdentity of the profile or pkinit_identities of krb5.conf can. "
-                + "Sign in with: ksso login \(principal) --certificate \(identity)"
+                + "Sign in with: ksso login \(principal) --certificate IDENTITY"
         )
     }
 }

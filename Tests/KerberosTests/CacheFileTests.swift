@@ -70,20 +70,35 @@ import Testing
         let user = try await TestRealm.required().signIn()
         _ = try await user.serviceTicket(TestRealm.required().principal("HTTP/www.example.test"))
         let whole = try Data(contentsOf: URL(filePath: try #require(user.cache.path)))
-        var shorter: [Int] = []
+        var (shorter, empty): ([Int], [Int]) = ([], [])
         for length in whole.indices {
             // A file that ends between two tickets is a valid cache with fewer tickets.
-            if let count = try? await contents(whole.prefix(length), user: user).credentials.count {
-                shorter.append(count)
-            } else {
+            do throws(KerberosError) {
+                shorter.append(try await contents(whole.prefix(length), user: user).credentials.count)
+            } catch  where error.code == .noCredentials {
+                empty.append(length)
+            } catch {
                 try await expectDamage(whole.prefix(length), user: user, comment: "\(length) of \(whole.count)")
             }
         }
         #expect(shorter == [0, 1])
+        #expect(empty.count == 1, "only a file with nothing but its header is empty: \(empty)")
+    }
+
+    /// kinit leaves such a file in a DIR collection if the password is wrong.
+    @Test(arguments: [[5, 4, 0, 0], [5, 4, 0, 12, 0, 1, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0]] as [[UInt8]])
+    func `a cache file without a principal is empty`(bytes: [UInt8]) async throws {
+        let user = try await TestRealm.required().signIn()
+        let name = try TestRealm.required().newCache()
+        try Data(bytes).write(to: URL(filePath: #require(name.path)))
+        await expectFailure(.noCredentials) { _ = try await user.client.contents(of: name) }
+        await expectFailure(.noCredentials) { _ = try await user.client.listing(of: name) }
+        try await user.client.replace(name, principal: user.principal, credentials: [user.ticket])
+        #expect(try await user.client.contents(of: name).credentials.count == 1)
     }
 
     private static let garbage: [[UInt8]] = [
-        Array("[libdefaults]\n".utf8), [5], [5, 4], [5, 4, 0], [5, 4, 0, 0], [5, 9, 0, 0], [5, 4, 0xff, 0xff],
+        Array("[libdefaults]\n".utf8), [5], [5, 4], [5, 4, 0], [5, 9, 0, 0], [5, 4, 0xff, 0xff],
         Array(repeating: 0, count: 4096),
         Array(repeating: 0xff, count: 4096), [5, 4, 0, 0] + Array(repeating: 0x7f, count: 64),
         [5, 4, 0, 0] + Array(repeating: 0xff, count: 64),
@@ -108,9 +123,14 @@ import Testing
         try FileManager.default.removeItem(at: url)
     }
 
-    private func contents(_ data: Data, user: SignedIn) async throws -> CredentialCacheContents {
-        let name = try TestRealm.required().newCache()
-        try data.write(to: URL(filePath: #require(name.path)))
+    private func contents(_ data: Data, user: SignedIn) async throws(KerberosError) -> CredentialCacheContents {
+        let name: CredentialCacheName
+        do {
+            name = try TestRealm.required().newCache()
+            try data.write(to: URL(filePath: #require(name.path)))
+        } catch {
+            throw KerberosError(.other, subject: "", message: "\(error)")
+        }
         return try await user.client.contents(of: name)
     }
 

@@ -24,6 +24,24 @@ import Testing
     }
 
     /// Opening the FIFO would block until another process opens it for writing.
+    @Test func `a DIR collection in a directory that other users can write to is rejected`() async throws {
+        let user = try await TestRealm.required().signIn()
+        let folder = try TestRealm.required().newPath()
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        let names = ["DIR:\(folder)", "DIR::\(folder)/tkt"].map(CredentialCacheName.init(rawValue:))
+        try await user.client.replace(names[1], principal: user.principal, credentials: [user.ticket])
+        try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder)
+        for name in names {
+            let error = await expectFailure(.cacheUnusable) { _ = try await user.client.contents(of: name) }
+            #expect(error?.message.contains("other users can write to it. Remove its directory \(folder)") == true)
+            await expectFailure(.cacheUnusable) {
+                try await user.client.replace(name, principal: user.principal, credentials: [user.ticket])
+            }
+        }
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder)
+        for name in names { #expect(try await user.client.contents(of: name).principal == user.principal) }
+    }
+
     @Test(.timeLimit(.minutes(5))) func `a FIFO at the path of a cache does not block`() async throws {
         let realm = try TestRealm.required()
         let cache = realm.newCache()

@@ -17,7 +17,9 @@ struct FileCacheLayout: ~Copyable {
     /// Whether the file is complete. A file that cannot be opened or has another version counts as complete: libkrb5 reports its faults.
     static func isWhole(_ path: String) -> Bool {
         guard var layout = FileCacheLayout(path), layout.number(bytes: 2) == 0x0504 else { return true }
-        guard layout.skip(layout.number(bytes: 2)), layout.skipPrincipal() else { return false }
+        guard layout.skip(layout.number(bytes: 2)) else { return false }
+        guard layout.offset < layout.size else { return true }  // created, and never written
+        guard layout.skipPrincipal() else { return false }
         while layout.offset < layout.size {
             guard layout.skipCredential() else { return false }
         }
@@ -82,20 +84,31 @@ struct FileCacheLayout: ~Copyable {
 /// The default cache is often in `/tmp`, where any user can create a file of that name first: its reader would act as that user's
 /// principal.
 enum CacheFileOwnership {
-    /// Throws unless the file is missing, or is a regular file that belongs to the user and that no other user can write.
+    /// Throws unless the file is missing, or is a regular file that belongs to the user and that no other user can write. For a DIR
+    /// collection, checks its directory too: libkrb5 opens a file there several times by its name.
     static func check(_ name: CredentialCacheName) throws(KerberosError) {
-        guard let path = name.path, let fault = fault(of: path, type: S_IFREG) else { return }
-        throw KerberosError(
+        try checkFolder(of: name)
+        if let path = name.path, let fault = fault(of: path, type: S_IFREG) { throw unusable(name, "the file", fault) }
+    }
+
+    /// Throws unless the directory of a DIR collection is missing, or belongs to the user and no other user can write to it.
+    static func checkFolder(of name: CredentialCacheName) throws(KerberosError) {
+        guard let folder = name.folder, let fault = fault(of: folder, type: S_IFDIR) else { return }
+        throw unusable(name, "its directory \(folder)", fault)
+    }
+
+    private static func unusable(_ name: CredentialCacheName, _ object: String, _ fault: String) -> KerberosError {
+        KerberosError(
             .cacheUnusable,
             subject: name.rawValue,
-            message: "this credential cache cannot be used: \(fault). Remove the file, or set KRB5CCNAME to another cache."
+            message: "this credential cache cannot be used: \(fault). Remove \(object), or set KRB5CCNAME to another cache."
         )
     }
 
     /// Does the same check for an armor cache, which may also belong to root. For a DIR collection, checks the directory.
     static func checkArmor(_ name: CredentialCacheName) throws(KerberosError) {
         let isFolder = name.type == "DIR" && name.isCollection
-        guard let path = isFolder ? name.residual : name.path,
+        guard let path = isFolder ? name.folder : name.path,
             let fault = fault(of: path, type: isFolder ? S_IFDIR : S_IFREG, mayBeRoots: true)
         else { return }
         throw KerberosError(

@@ -41,6 +41,13 @@ public struct CredentialCacheName: RawRepresentable, Hashable, Sendable, CustomS
         }
     }
 
+    /// The directory of a DIR collection or of one of its caches.
+    var folder: String? {
+        guard type == "DIR" else { return nil }
+        guard let path else { return residual }
+        return path.lastIndex(of: "/").map { String(path[..<$0]) }
+    }
+
     /// Whether another process may serve the cache: true for all types except FILE, DIR, KEYRING and MEMORY.
     var mayHaveServer: Bool { !["FILE", "DIR", "MEMORY", "KEYRING"].contains(type) }
 

@@ -149,6 +149,7 @@ extension KerberosClient {
         guard let path = name.path else {
             return try context.fill(name, principal: principal, credentials: credentials, marks: marks)
         }
+        try CacheFileOwnership.checkFolder(of: name)
         let draft = CredentialCacheName(rawValue: "FILE:\(draftPath(beside: path))")
         do throws(KerberosError) {
             try context.fill(draft, principal: principal, credentials: credentials, marks: marks)
@@ -230,7 +231,10 @@ extension Context {
     func principal(of cache: krb5_ccache) throws(KerberosError) -> Principal {
         var principal: krb5_principal?
         let subject = try name(of: cache).rawValue
-        try check(krb5_cc_get_principal(raw, cache, &principal), .readCache, subject: subject)
+        let status = krb5_cc_get_principal(raw, cache, &principal)
+        // kinit leaves a file without even a principal in a DIR collection when it fails.
+        let isEmpty = try Int(status) == Int(KRB5_CC_END) && name(of: cache).path.map(FileCacheLayout.isWhole) != false
+        if !isEmpty { try check(status, .readCache, subject: subject) }
         guard let principal else { throw KerberosError(.noCredentials, subject: subject, message: "the credential cache is empty.") }
         defer { krb5_free_principal(raw, principal) }
         return try Principal(copying: principal, context: self)

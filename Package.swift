@@ -326,7 +326,7 @@ let package = Package(
         ),
         .testTarget(
             name: "KerberosTests",
-            dependencies: ["SystemSupport", "Kerberos", "KerberosTesting", "KerberosTestingTraits", "TestSupport"],
+            dependencies: ["SystemSupport", "Kerberos", "KCM", "KerberosTesting", "KerberosTestingTraits", "TestSupport"],
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),

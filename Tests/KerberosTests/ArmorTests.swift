@@ -101,6 +101,22 @@ struct ArmorTests {
         }
     }
 
+    /// As on a machine of another realm than the user's. The second sign-in finds the tickets.
+    @Test func `armor of another realm acquires tickets for the user's realm, which are stored`() async throws {
+        try await withTrustedRealms(.init(name: "A.TEST"), .init(name: "B.TEST", users: ["bob": "secret"])) { first, second in
+            let armor = try await first.armorCache()
+            var configuration = first.configuration
+            configuration.armorCache = armor
+            let client = KerberosClient(configuration)
+            for _ in 0..<2 {
+                _ = try await client.initialCredential(for: Principal("bob@B.TEST"), using: .password(Secret("secret")))
+                let servers = try await client.contents(of: armor).credentials.map(\.server.description)
+                #expect(servers.filter { $0 != "krbtgt/A.TEST@A.TEST" } == ["krbtgt/B.TEST@A.TEST", "krbtgt/B.TEST@B.TEST"])
+            }
+            #expect(try second.issued(.initialTicket, client: "bob") == 2)
+        }
+    }
+
     /// The user who wrote the ticket to the cache knows its key.
     @Test(arguments: [0o620, 0o602])
     func `an armor cache that other users can write to is rejected`(mode: Int) async throws {

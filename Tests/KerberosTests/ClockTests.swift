@@ -35,10 +35,11 @@ import Testing
         }
     }
 
-    @Test(arguments: [-3600, 3600])
-    func `another client reads the clock offset from the cache`(offset: Int) async throws {
+    @Test(arguments: [-3600, 3600], [false, true])
+    func `another client reads the clock offset from the cache`(offset: Int, hasServiceTicket: Bool) async throws {
         try await withTestRealm(Self.options(offset)) { realm in
             let user = try await realm.signIn()
+            if hasServiceTicket { _ = try await user.serviceTicket(realm.principal(Self.service)) }
             let other = SignedIn(client: realm.client, principal: user.principal, ticket: user.ticket, cache: user.cache)
             let credential = try await other.initiator(for: realm.principal(Self.service))
             let acceptor = try AcceptorCredential(keytab: realm.keytabPath, replayCache: .disabled)

@@ -5,7 +5,8 @@ import KerberosTestingTraits
 import TestSupport
 import Testing
 
-@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test", "postgres/db.example.test"])) struct ServiceTicketTests {
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test", "HTTP/crowd.example.test", "postgres/db.example.test"]))
+struct ServiceTicketTests {
     @Test(arguments: ["HTTP/www.example.test", "postgres/db.example.test"])
     func `a service ticket is acquired and stored in the cache`(name: String) async throws {
         let realm = try TestRealm.required()
@@ -30,6 +31,36 @@ import Testing
         _ = try await client.serviceTicket(for: service, in: user.cache)
         continuation.finish()
         #expect(await lines.first { $0.contains("Sending") } == nil)
+    }
+
+    @Test func `concurrent calls request a service ticket once`() async throws {
+        let realm = try TestRealm.required()
+        let user = try await realm.signIn()
+        let service = try realm.principal("HTTP/crowd.example.test")
+        let tickets = try await withThrowingTaskGroup(of: Credential.self) { group in
+            for _ in 0..<20 { group.addTask { try await user.serviceTicket(service) } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(tickets.allSatisfy { $0.isIdentical(to: tickets[0]) })
+        #expect(try realm.issued(.serviceTicket, server: "HTTP/crowd.example.test") == 1)
+        #expect(try await user.client.contents(of: user.cache).credentials.count == 2)
+    }
+
+    @Test func `a service ticket is not stored in a cache that another principal has signed in to during the request`() async throws {
+        try await withTestRealm(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/www.example.test"]) { realm in
+            let (sent, continuation) = AsyncStream.makeStream(of: Void.self)
+            let client = KerberosClient(realm.configuration) { if $0.contains("Sending request") { continuation.yield() } }
+            let user = try await realm.signIn()
+            let bob = try await realm.signIn("bob")
+            try await realm.pauseKDC()
+            async let ticket = client.serviceTicket(for: realm.principal("HTTP/www.example.test"), in: user.cache, deadline: .seconds(60))
+            try #require(await sent.first { _ in true } != nil)
+            try await user.client.replace(user.cache, principal: bob.principal, credentials: [bob.ticket])
+            try await realm.resumeKDC()
+            #expect(try await ticket.client == user.principal)
+            let contents = try await client.contents(of: user.cache)
+            #expect(contents.credentials.map(\.client) == [bob.principal])
+        }
     }
 
     @Test func `a service without a realm gets a ticket with the client's realm`() async throws {
@@ -113,6 +144,22 @@ import Testing
         try await withTrustedRealms(Self.first, Self.second) { first, _ in
             let user = try await first.signIn()
             await expectFailure(.unknownService) { _ = try await user.serviceTicket(Principal("HTTP/absent.b.test@B.TEST")) }
+        }
+    }
+
+    @Test func `a ticket for a trusted realm is requested once, even if the service is unknown`() async throws {
+        try await withTrustedRealms(Self.first, Self.second) { first, second in
+            let user = try await first.signIn()
+            for service in ["HTTP/absent.b.test@B.TEST", "HTTP/web.b.test@B.TEST"] { _ = try? await user.serviceTicket(Principal(service)) }
+            let servers = try await user.client.contents(of: user.cache).credentials.map(\.server.description)
+            #expect(servers == ["krbtgt/A.TEST@A.TEST", "krbtgt/B.TEST@A.TEST", "HTTP/web.b.test@B.TEST"])
+            #expect(try first.received(.serviceTicket) == 1)
+            // Another client finds the ticket in the cache.
+            let other = first.client
+            try await first.stopKDC()
+            await expectFailure(.unknownService) {
+                _ = try await other.serviceTicket(for: Principal("HTTP/absent.b.test@B.TEST"), in: user.cache)
+            }
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import KCM
 import Kerberos
 import KerberosTesting
 import KerberosTestingTraits
@@ -7,7 +8,7 @@ import TestSupport
 import Testing
 
 /// A server of KCM caches that accepts connections and never answers, such as one that is suspended.
-@Suite(.testRealm(users: ["alice": "secret"])) struct SilentCacheServerTests {
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"])) struct SilentCacheServerTests {
     /// A socket at which connections are accepted by the kernel only.
     private final class SilentSocket: Sendable {
         let path: String
@@ -56,5 +57,91 @@ import Testing
             return error?.message.hasPrefix("no server is running for the credential caches") == true
         }
         #expect(isReported)
+    }
+
+    /// What a client gets from the KDC with a cache's ticket-granting ticket.
+    enum Demand: CaseIterable, Sendable {
+        case serviceTicket, replacement, renewal
+
+        @discardableResult func make(_ user: SignedIn) async throws -> Credential {
+            let service = try TestRealm.required().principal("HTTP/www.example.test")
+            // Shorter than the limit for cache servers.
+            let deadline = Duration.seconds(5)
+            return switch self {
+            case .serviceTicket: try await user.client.serviceTicket(for: service, in: user.cache, deadline: deadline)
+            case .replacement: try await user.client.replaceServiceTicket(for: service, in: user.cache, deadline: deadline) { _ in true }
+            case .renewal: try await user.client.renewedCredential(for: user.principal, in: user.cache, deadline: deadline)
+            }
+        }
+    }
+
+    /// Signs in, with the ticket in a cache of the relay.
+    private func signIn(_ relay: CacheServerRelay) async throws -> SignedIn {
+        let realm = try TestRealm.required()
+        let cache = CredentialCacheName(rawValue: "KCM:\(getuid()):1")
+        return try await realm.signIn(client: relay.client(realm), cache: cache, options: Self.renewable)
+    }
+
+    private static let renewable = InitialCredentialOptions(renewableLifetime: .seconds(36_000))
+
+    private func expectSilence(_ body: () async throws -> Void) async {
+        let error = await expectFailure(.cacheUnusable) { try await body() }
+        #expect(error?.message.hasPrefix("the server of the credential caches did not answer") == true, "\(error as Any)")
+    }
+
+    /// One more than the abandoned calls that block requests to the KDC.
+    private static let attempts = 5
+
+    @Test(arguments: Demand.allCases)
+    func `a silent cache server is not reported as an unreachable KDC, and blocks no requests`(demand: Demand) async throws {
+        try await CacheServerRelay.run { relay in
+            let user = try await signIn(relay)
+            try await demand.make(user)
+            relay.stopAnswering(at: .principal)
+            for _ in 0..<Self.attempts { await expectSilence { try await demand.make(user) } }
+            #expect(relay.isSilent)
+            try await demand.make(TestRealm.required().signIn(client: user.client, options: Self.renewable))
+        }
+    }
+
+    @Test func `a service ticket is returned even if the cache server stops answering before it is stored`() async throws {
+        try await CacheServerRelay.run { relay in
+            let user = try await signIn(relay)
+            relay.stopAnswering(at: .store)
+            let ticket = try await Demand.serviceTicket.make(user)
+            #expect(try ticket.server == TestRealm.required().principal("HTTP/www.example.test"))
+            #expect(relay.isSilent)
+            await expectSilence { _ = try await user.client.initiatorCredential(for: ticket, from: user.cache) }
+            try await Demand.serviceTicket.make(TestRealm.required().signIn(client: user.client))
+        }
+    }
+
+    @Test func `a service ticket that replaces another one must be stored`() async throws {
+        try await CacheServerRelay.run { relay in
+            let user = try await signIn(relay)
+            try await Demand.serviceTicket.make(user)
+            relay.stopAnswering(at: .store)
+            await expectSilence { try await Demand.replacement.make(user) }
+            #expect(relay.isSilent)
+            try await Demand.replacement.make(TestRealm.required().signIn(client: user.client))
+        }
+    }
+
+    @Test func `a sign-in reports the silent server of its armor cache`() async throws {
+        let realm = try TestRealm.required()
+        try await CacheServerRelay.run { relay in
+            let client = relay.client(realm)
+            let armor = try await client.contents(of: realm.armorCache())
+            let cache = CredentialCacheName(rawValue: "KCM:\(getuid()):armor")
+            try await client.replace(cache, principal: armor.principal, credentials: armor.credentials + armor.notes, marks: armor.marks)
+            let armored = relay.client(realm, armor: cache)
+            let user = try await realm.signIn(client: armored)
+            relay.stopAnswering(at: .principal)
+            for _ in 0..<Self.attempts { await expectSilence { _ = try await realm.signIn(client: armored) } }
+            await expectSilence {
+                _ = try await armored.passwordChangeCredential(for: user.principal, using: .password(Secret("secret")))
+            }
+            try await Demand.serviceTicket.make(user)
+        }
     }
 }

@@ -295,8 +295,20 @@ extension Context {
         return found
     }
 
-    /// Calls the body for each entry of a cache from its beginning: tickets and configuration entries.
+    /// Calls the body for each entry of a cache, and throws if the cache is a truncated file.
     private func forEachCredential(
+        in cache: krb5_ccache,
+        _ body: (inout krb5_creds) throws(KerberosError) -> Void
+    ) throws(KerberosError) {
+        try forEachEntry(in: cache, body)
+        let name = try name(of: cache)
+        if let path = name.path, !FileCacheLayout.isWhole(path) {
+            throw KerberosError.library(krb5_error_code(KRB5_CC_FORMAT), .readCache, subject: name.rawValue, context: nil)
+        }
+    }
+
+    /// Calls the body for each entry of a cache from its beginning: tickets and configuration entries. A truncated file ends early.
+    func forEachEntry(
         in cache: krb5_ccache,
         _ body: (inout krb5_creds) throws(KerberosError) -> Void
     ) throws(KerberosError) {
@@ -311,9 +323,6 @@ extension Context {
             try check(status, .readCache, subject: name.rawValue)
             defer { krb5_free_cred_contents(raw, &credential) }
             try body(&credential)
-        }
-        if let path = name.path, !FileCacheLayout.isWhole(path) {
-            throw KerberosError.library(krb5_error_code(KRB5_CC_FORMAT), .readCache, subject: name.rawValue, context: nil)
         }
     }
 

@@ -5,23 +5,34 @@ internal import Synchronization
 final class MemoryCache: Sendable {
     let name: CredentialCacheName
 
-    /// Creates a cache whose principal is the first ticket's client.
-    init(holding tickets: [Credential], context: Context) throws(KerberosError) {
-        guard let first = tickets.first else { throw KerberosError(.noCredentials, subject: "MEMORY", message: "there is no ticket.") }
+    /// Creates a cache of a principal, and fills it.
+    init(
+        of principal: Principal,
+        context: Context,
+        _ fill: (krb5_ccache) throws(KerberosError) -> Void
+    ) throws(KerberosError) {
         var cache: krb5_ccache?
         try context.check(krb5_cc_new_unique(context.raw, "MEMORY", nil, &cache), .writeCache, subject: "MEMORY")
         guard let cache else { throw KerberosError(.cacheUnusable, subject: "MEMORY", message: "no credential cache can be created.") }
         do throws(KerberosError) {
-            try first.client.withRaw(in: context) { client throws(KerberosError) in
+            try principal.withRaw(in: context) { client throws(KerberosError) in
                 try context.check(krb5_cc_initialize(context.raw, cache, client), .writeCache, subject: "MEMORY")
             }
-            for ticket in tickets { try Self.store(ticket, in: cache, context: context) }
+            try fill(cache)
             name = try context.name(of: cache)
         } catch {
             krb5_cc_destroy(context.raw, cache)
             throw error
         }
         krb5_cc_close(context.raw, cache)
+    }
+
+    /// Creates a cache whose principal is the first ticket's client.
+    convenience init(holding tickets: [Credential], context: Context) throws(KerberosError) {
+        guard let first = tickets.first else { throw KerberosError(.noCredentials, subject: "MEMORY", message: "there is no ticket.") }
+        try self.init(of: first.client, context: context) { cache throws(KerberosError) in
+            for ticket in tickets { try Self.store(ticket, in: cache, context: context) }
+        }
     }
 
     /// Creates a cache with another cache's tickets and clock offset.

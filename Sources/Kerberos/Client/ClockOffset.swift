@@ -18,6 +18,9 @@ final class ClockOffset: Sendable {
         if offset != before { seconds.store(offset, ordering: .relaxed) }
     }
 
+    /// Stores the offset that a cache contains, for the calls that use its tickets next.
+    func learn(_ clock: Context.Offset) { seconds.store(clock.seconds, ordering: .relaxed) }
+
     /// The offset in seconds; the initial value if no context has learned one.
     var learned: Double { Double(seconds.load(ordering: .relaxed)) }
 

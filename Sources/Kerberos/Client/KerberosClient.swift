@@ -6,6 +6,8 @@ internal import Synchronization
 /// Calls run one after another on three serial queues, never on Swift's shared task threads: one for calls that may contact a KDC, one
 /// for caches that another process may serve, and one for other local calls, which wait for no other process.
 ///
+/// A request to a KDC uses a copy of the tickets in memory. Caches are read before the request, and written after it.
+///
 /// A call that waits for a KDC has a deadline. When it expires, the caller gets ``KerberosError/Code/kdcUnreachable`` and the client
 /// continues with a new context; the abandoned call finishes on its own and its result is dropped. A call that waits for the server of a
 /// credential cache has a deadline too (``KerberosError/Code/cacheUnusable``). Until the server answers it, all other calls on such caches
@@ -17,7 +19,9 @@ public final class KerberosClient: Sendable {
     /// The realm's configuration.
     public let configuration: RealmConfiguration
     private let trace: (@Sendable (String) -> Void)?
-    private let clockOffset: ClockOffset
+    let clockOffset: ClockOffset
+    /// The copies of tickets that requests use.
+    let drafts = DraftCaches()
     /// Runs the calls that may contact a KDC, which may be unreachable: each abandoned call holds a thread for half a minute.
     private let network: RealmQueue
     /// Runs calls that use a cache which another process may serve. Like the local worker's, its contexts report no clock offset.

@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// Owns a realm's context: an actor on its own queue.
 ///
-/// libkrb5 keeps the KDC clock offset per context, and realms must not share it. A realm has one context for the calls that may contact a
-/// KDC, which learns the offset, and two for other calls, which adopt the offset before each call.
+/// libkrb5 keeps the KDC clock offset per context, and realms must not share it. A realm's contexts adopt its offset before each call, and
+/// the one for the calls that may contact a KDC learns the offset.
 actor RealmWorker {
     private let executor: SerialQueueExecutor
     private let configuration: RealmConfiguration
@@ -36,10 +36,8 @@ actor RealmWorker {
     ) -> Result<Value, KerberosError> {
         Result { () throws(KerberosError) in
             let context = try context()
-            if isLocal {
-                clockOffset.apply(to: context)
-                return try body(context)
-            }
+            clockOffset.apply(to: context)
+            if isLocal { return try body(context) }
             let before = context.clockOffset
             defer { clockOffset.learn(from: context, since: before) }
             return try body(context)
@@ -49,7 +47,6 @@ actor RealmWorker {
     private func context() throws(KerberosError) -> Context {
         if let opened { return opened }
         let context = try Context(configuration, trace: trace)
-        clockOffset.apply(to: context)
         opened = context
         return context
     }

@@ -31,12 +31,13 @@ extension KerberosClient {
         using source: InitialCredentialSource,
         deadline: Duration? = nil
     ) async throws(KerberosError) -> Credential {
-        try await performOnNetwork(subject: principal.description, deadline: deadline) { context, deadline throws(KerberosError) in
+        try await performWithArmor(subject: principal.description, deadline: deadline) { context, armor, deadline throws(KerberosError) in
             try context.initialCredential(
                 for: principal,
                 using: source,
                 service: "kadmin/changepw",
                 options: InitialCredentialOptions(lifetime: .seconds(300), renewableLifetime: .zero, isForwardable: false),
+                armor: armor,
                 deadline: deadline
             )
         }

@@ -1,15 +1,53 @@
 internal import CKerberos
 
+extension KerberosClient {
+    /// Runs a call that requests initial tickets, with a copy of the armor ticket if ``RealmConfiguration/armorCache`` is set. Stores the
+    /// tickets for other realms that the armor required.
+    ///
+    /// - Throws: ``KerberosError``; `armorUnusable` if the cache cannot be read, `cacheUnusable` if its server does not answer.
+    func performWithArmor<Value: Sendable>(
+        subject: String,
+        deadline: Duration?,
+        _ body: @escaping @Sendable (Context, DraftCache?, CallDeadline) throws(KerberosError) -> Value
+    ) async throws(KerberosError) -> Value {
+        let armor = try await armor(subject: subject)
+        let result: Result<Value, KerberosError>
+        do throws(KerberosError) {
+            let value = try await performOnNetwork(subject: subject, deadline: deadline) { context, deadline throws(KerberosError) in
+                try body(context, armor, deadline)
+            }
+            result = .success(value)
+        } catch {
+            result = .failure(error)
+        }
+        if let armor { await store(with: armor, isArmor: true) }
+        return try result.get()
+    }
+
+    private func armor(subject: String) async throws(KerberosError) -> DraftCache? {
+        guard let name = configuration.armorCache else { return nil }
+        return try await perform(on: name) { context throws(KerberosError) in
+            do throws(KerberosError) {
+                return try context.withCacheAndClock(name, isArmor: true) { cache throws(KerberosError) in try context.draft(of: cache) }
+            } catch {
+                throw context.isOfArmor(error) ? error.about(subject).ofArmor(name) : error
+            }
+        }
+    }
+}
+
 extension Context {
-    /// Requires FAST with the ticket of ``armorCache`` as armor (`krb5_get_init_creds_opt_set_fast_ccache_name`).
-    func protect(_ options: UnsafeMutablePointer<krb5_get_init_creds_opt>?) throws(KerberosError) {
-        guard let armorCache else { return }
-        let name = armorCache.rawValue
-        try checkOwnership(ofArmor: armorCache)
-        try check(krb5_get_init_creds_opt_set_fast_ccache_name(raw, options, name), .signIn, subject: name)
+    /// Requires FAST with a copy of the ticket of ``armorCache`` as armor (`krb5_get_init_creds_opt_set_fast_ccache_name`).
+    func protect(
+        _ options: UnsafeMutablePointer<krb5_get_init_creds_opt>?,
+        with armor: DraftCache?
+    ) throws(KerberosError) {
+        guard let armor else { return }
+        let name = armor.name.rawValue
+        try check(krb5_get_init_creds_opt_set_fast_ccache_name(raw, options, name), .signIn, subject: armor.original.rawValue)
         // A KDC that claims not to support FAST may be an attacker who wants an unprotected sign-in.
         let flags = krb5_flags(KRB5_FAST_REQUIRED)
-        try check(krb5_get_init_creds_opt_set_fast_flags(raw, options, flags), .signIn, subject: name)
+        try check(krb5_get_init_creds_opt_set_fast_flags(raw, options, flags), .signIn, subject: armor.original.rawValue)
     }
 
     /// Throws if another user could have created the armor ticket: that user knows its key, and could read what it protects.
@@ -38,15 +76,14 @@ extension Context {
     /// Runs a sign-in by the clock of the KDC that issued the armor ticket. On a clock skew error, retries with the context's own offset,
     /// then with this machine's clock. The armor contains a time, which the KDC checks first, and its error does not contain the KDC's.
     func withClock<Value>(
-        ofArmor name: CredentialCacheName?,
+        of armor: DraftCache?,
         _ body: () throws(KerberosError) -> Value
     ) throws(KerberosError) -> Value {
-        guard let name else { return try body() }
+        guard let armor else { return try body() }
         let own = offset
-        let ofTicket = try? withCacheAndClock(name, isArmor: true) { _ in offset }
         var tried: Set<krb5_timestamp> = []
         var skew: KerberosError?
-        let clocks: [Offset] = [ofTicket ?? own, own, (0, 0)]
+        let clocks: [Offset] = [armor.clock, own, (0, 0)]
         for clock in clocks where tried.insert(clock.seconds).inserted {
             setClock(clock)
             do throws(KerberosError) {
@@ -60,7 +97,7 @@ extension Context {
             }
         }
         setClock(own)
-        throw skew ?? KerberosError(.clockSkew, subject: name.rawValue, message: "the clocks differ.")
+        throw skew ?? KerberosError(.clockSkew, subject: armor.original.rawValue, message: "the clocks differ.")
     }
 }
 

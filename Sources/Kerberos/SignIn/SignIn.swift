@@ -17,10 +17,11 @@ extension KerberosClient {
         options: InitialCredentialOptions = .init()
     ) async throws(KerberosError) -> Credential {
         let client = if case .certificate = source { forCertificates } else { self }
-        return try await client.performOnNetwork(subject: principal.description, deadline: options.deadline) {
+        return try await client.performWithArmor(subject: principal.description, deadline: options.deadline) {
             context,
+            armor,
             deadline throws(KerberosError) in
-            try context.initialCredential(for: principal, using: source, options: options, deadline: deadline)
+            try context.initialCredential(for: principal, using: source, options: options, armor: armor, deadline: deadline)
         }
     }
 
@@ -46,14 +47,16 @@ extension KerberosClient {
 
     /// Renews a renewable ticket-granting ticket of a cache (`krb5_get_renewed_creds`), without changing the cache.
     ///
-    /// - Throws: ``KerberosError``; after `notRenewable`, `ticketExpired` or `ticketRefused` a new sign-in is required.
+    /// - Throws: ``KerberosError``; after `notRenewable`, `ticketExpired` or `ticketRefused` a new sign-in is required. `cacheUnusable` if
+    ///   the cache's server does not answer.
     public func renewedCredential(
         for principal: Principal,
         in cache: CredentialCacheName,
         deadline: Duration? = nil
     ) async throws(KerberosError) -> Credential {
-        try await performOnNetwork(subject: principal.description, deadline: deadline) { context, _ throws(KerberosError) in
-            try context.withCacheAndClock(cache) { raw throws(KerberosError) in
+        let draft = try await draft(of: cache)
+        return try await performOnNetwork(subject: principal.description, deadline: deadline) { context, _ throws(KerberosError) in
+            try context.withDraft(draft) { raw throws(KerberosError) in
                 try principal.withRaw(in: context) { client throws(KerberosError) in
                     var credential = krb5_creds()
                     let status = krb5_get_renewed_creds(context.raw, &credential, client, raw, nil)
@@ -69,16 +72,19 @@ extension KerberosClient {
 extension Context {
     /// Runs an AS exchange.
     ///
-    /// - Parameter service: A service of the principal's realm; nil is the ticket-granting service.
+    /// - Parameters:
+    ///   - service: A service of the principal's realm; nil is the ticket-granting service.
+    ///   - armor: The armor ticket; nil sends the request without armor.
     func initialCredential(
         for principal: Principal,
         using source: InitialCredentialSource,
         service: String? = nil,
         options: InitialCredentialOptions,
+        armor: DraftCache?,
         deadline: CallDeadline
     ) throws(KerberosError) -> Credential {
-        try withClock(ofArmor: armorCache) { () throws(KerberosError) in
-            try exchange(for: principal, using: source, service: service, options: options, deadline: deadline)
+        try withClock(of: armor) { () throws(KerberosError) in
+            try exchange(for: principal, using: source, service: service, options: options, armor: armor, deadline: deadline)
         }
     }
 
@@ -87,6 +93,7 @@ extension Context {
         using source: InitialCredentialSource,
         service: String?,
         options: InitialCredentialOptions,
+        armor: DraftCache?,
         deadline: CallDeadline
     ) throws(KerberosError) -> Credential {
         let raw = raw
@@ -95,7 +102,7 @@ extension Context {
             try check(krb5_get_init_creds_opt_alloc(raw, &requested), .signIn, subject: principal.description)
             defer { krb5_get_init_creds_opt_free(raw, requested) }
             options.apply(to: requested)
-            try protect(requested)
+            try protect(requested, with: armor)
             let expiry = PasswordExpiry()
             let note = Unmanaged.passUnretained(expiry).toOpaque()
             let noted = krb5_get_init_creds_opt_set_expire_callback(raw, requested, PasswordExpiry.callback, note)

@@ -4,6 +4,8 @@ extension KerberosClient {
     /// Gets a service ticket with the ticket-granting ticket of a cache (TGS exchange, RFC 4120 section 3.3), following referrals and
     /// trusts, and stores it in that cache (`krb5_get_credentials`). Returns a valid ticket that is already in the cache.
     ///
+    /// A ticket that cannot be stored is returned all the same, for example if the cache's server stops answering during the request.
+    ///
     /// - Parameters:
     ///   - service: The service; with an empty realm the KDC is asked for a referral.
     ///   - cache: The cache with the ticket-granting ticket.
@@ -11,7 +13,7 @@ extension KerberosClient {
     ///   - deadline: How long to wait for a KDC; nil is 10 seconds with one known KDC, else 25, and 25 for a service of another realm after
     ///     a KDC's first reply.
     /// - Throws: ``KerberosError``, with codes such as `unknownService`, `ticketExpired`, `ticketRefused`, `noCredentials`,
-    ///   `kdcUnreachable`, `clockSkew`.
+    ///   `kdcUnreachable`, `clockSkew`; `cacheUnusable` if the cache's server does not answer.
     public func serviceTicket(
         for service: Principal,
         in cache: CredentialCacheName,
@@ -20,43 +22,87 @@ extension KerberosClient {
     ) async throws(KerberosError) -> Credential {
         if cachedOnly {
             return try await perform(on: cache) { context throws(KerberosError) in
-                try context.serviceTicket(for: service, in: cache, options: krb5_flags(KRB5_GC_CACHED))
+                try context.withCacheAndClock(cache) { raw throws(KerberosError) in
+                    try context.serviceTicket(for: service, in: raw, options: krb5_flags(KRB5_GC_CACHED))
+                }
             }
         }
-        return try await performThroughTrusts(subject: service.displayName, realm: service.realm, deadline: deadline) {
+        let (found, clock) = try await perform(on: cache) { context throws(KerberosError) in
+            try context.withCacheAndClock(cache) { raw throws(KerberosError) in
+                (try context.find(service, in: raw), context.offset)
+            }
+        }
+        clockOffset.learn(clock)
+        switch found {
+        case .ticket(let ticket): return ticket
+        case .none(let draft): return try await newServiceTicket(for: service, with: drafts.shared(draft), deadline: deadline)
+        }
+    }
+
+    private func newServiceTicket(
+        for service: Principal,
+        with draft: DraftCache,
+        deadline: Duration?
+    ) async throws(KerberosError) -> Credential {
+        do throws(KerberosError) {
+            let ticket = try await requestedTicket(for: service, with: draft, deadline: deadline)
+            await store(ticket, with: draft)
+            return ticket
+        } catch {
+            // A request that failed may have acquired tickets for other realms.
+            await store(with: draft)
+            throw error
+        }
+    }
+
+    /// Gets a service ticket from the KDC, without storing it in a cache other than the draft.
+    private func requestedTicket(
+        for service: Principal,
+        with draft: DraftCache,
+        deadline: Duration?
+    ) async throws(KerberosError) -> Credential {
+        try await performThroughTrusts(subject: service.displayName, realm: service.realm, deadline: deadline) {
             context,
             _ throws(KerberosError) in
-            try context.serviceTicket(for: service, in: cache, options: 0)
+            try context.withDraft(draft) { raw throws(KerberosError) in try context.serviceTicket(for: service, in: raw, options: 0) }
         }
     }
 
     /// Gets a service ticket that contains authorization data from the client (RFC 4120 section 5.2.6), which the KDC copies, whatever the
-    /// cache holds. For tests that require tickets as large as those of a directory with many groups.
+    /// cache holds, without storing it. For tests that require tickets as large as those of a directory with many groups.
     package func serviceTicket(
         for service: Principal,
         in cache: CredentialCacheName,
         authorizationData: [UInt8]
     ) async throws(KerberosError) -> Credential {
-        try await performOnNetwork(subject: service.displayName, deadline: nil) { context, _ throws(KerberosError) in
-            try context.serviceTicket(for: service, in: cache, options: 0, authorizationData: authorizationData)
+        let draft = try await draft(of: cache)
+        return try await performOnNetwork(subject: service.displayName, deadline: nil) { context, _ throws(KerberosError) in
+            try context.withDraft(draft) { raw throws(KerberosError) in
+                try context.serviceTicket(for: service, in: raw, options: 0, authorizationData: authorizationData)
+            }
         }
     }
 }
 
+/// A cache's ticket for a service.
+private enum CachedServiceTicket {
+    case ticket(Credential)
+    /// There is none. The draft is for the request to the KDC.
+    case none(DraftCache)
+}
+
 extension Context {
-    fileprivate func serviceTicket(
-        for service: Principal,
-        in name: CredentialCacheName,
-        options: krb5_flags,
-        authorizationData: [UInt8] = []
-    ) throws(KerberosError) -> Credential {
-        try withCacheAndClock(name) { cache throws(KerberosError) in
-            try serviceTicket(for: service, in: cache, options: options, authorizationData: authorizationData)
+    /// Looks for a service ticket in an open cache, without a request to the KDC.
+    fileprivate func find(_ service: Principal, in cache: krb5_ccache) throws(KerberosError) -> CachedServiceTicket {
+        do throws(KerberosError) {
+            return .ticket(try serviceTicket(for: service, in: cache, options: krb5_flags(KRB5_GC_CACHED)))
+        } catch  where [Int(KRB5_CC_NOTFOUND), Int(KRB5_CC_NOT_KTYPE)].contains(Int(error.libraryCode)) {
+            return .none(try draft(of: cache))
         }
     }
 
     /// Gets a service ticket from an open cache, or from the KDC with the cache's ticket-granting ticket.
-    func serviceTicket(
+    fileprivate func serviceTicket(
         for service: Principal,
         in cache: krb5_ccache,
         options: krb5_flags,
@@ -118,38 +164,37 @@ extension KerberosClient {
     ///   - deadline: As for ``serviceTicket(for:in:cachedOnly:deadline:)``.
     ///   - isReplaced: Whether to replace tickets for a service.
     /// - Throws: As ``serviceTicket(for:in:cachedOnly:deadline:)`` does; `noCredentials` if another principal has signed in to this cache
-    ///   in the meantime.
+    ///   in the meantime, and the error of the cache if the new ticket cannot be stored.
     package func replaceServiceTicket(
         for service: Principal,
         in cache: CredentialCacheName,
         deadline: Duration? = nil,
         where isReplaced: @escaping @Sendable (Principal) -> Bool
     ) async throws(KerberosError) -> Credential {
-        try await performThroughTrusts(subject: service.displayName, realm: service.realm, deadline: deadline) {
-            context,
-            _ throws(KerberosError) in
-            try context.withCacheAndClock(cache) { raw throws(KerberosError) in
-                let fresh = try context.freshServiceTicket(for: service, with: try context.contents(of: raw))
+        let draft = try await perform(on: cache) { context throws(KerberosError) in
+            try context.withCacheAndClock(cache) { raw throws(KerberosError) in try context.freshDraft(of: raw) }
+        }
+        clockOffset.learn(draft.clock)
+        let fresh = try await requestedTicket(for: service, with: draft, deadline: deadline)
+        try await perform(on: draft.original) { context throws(KerberosError) in
+            // The cache may have to be rewritten, with its clock offset.
+            try context.withCacheAndClock(draft.original) { raw throws(KerberosError) in
                 try context.put(fresh, in: raw, where: isReplaced)
-                return fresh
             }
         }
+        return fresh
     }
 }
 
 extension Context {
-    /// Requests a service ticket from the KDC, with a temporary cache that contains only the ticket-granting ticket.
-    fileprivate func freshServiceTicket(
-        for service: Principal,
-        with contents: CredentialCacheContents
-    ) throws(KerberosError) -> Credential {
-        guard let ticket = contents.ticketGrantingTicket else {
-            throw KerberosError(.noCredentials, subject: contents.name.rawValue, message: "there is no ticket. Sign in first.")
+    /// Copies only the ticket-granting ticket of the client's own realm, so that tickets for other realms are requested again too.
+    fileprivate func freshDraft(of cache: krb5_ccache) throws(KerberosError) -> DraftCache {
+        let client = try principal(of: cache)
+        let ticket = try lastCredential(in: cache, for: client) { server, _ in server.isTicketGrantingService(of: client.realm) }
+        guard let ticket else {
+            throw KerberosError(.noCredentials, subject: try name(of: cache).rawValue, message: "there is no ticket. Sign in first.")
         }
-        let draft = try MemoryCache(holding: [ticket], context: self)
-        return try withExtendedLifetime(draft) { () throws(KerberosError) in
-            try withCache(draft.name) { cache throws(KerberosError) in try serviceTicket(for: service, in: cache, options: 0) }
-        }
+        return try draft(of: ticket, in: cache)
     }
 
     /// Replaces tickets with a new one. If the cache type or its server cannot remove tickets, rewrites the whole cache.

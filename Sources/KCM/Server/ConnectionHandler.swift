@@ -15,53 +15,29 @@ final class ConnectionHandler: ChannelDuplexHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Whether the client's requests are executed.
-    enum Access {
-        case granted(UserAccount)
-        /// Every request is answered with this code, because a connection that is only closed would give its user no reason.
-        case refused(ReplyCode)
-    }
-
     let channel: any Channel
     /// Set while the handler is in the channel's pipeline.
     private var context: ChannelHandlerContext?
-    let peer: PeerCredential
-    let user: UserConnections
+    let client: ConnectedClient
     private let service: Service
-    private let access: Access
-    private var decoder: FrameDecoder
+    private var requests: ReceivedRequests
     private var state = ConnectionState()
-    /// The request of which only a part was executed in the last turn.
-    private var unfinished: FrameDecoder.Frame?
+    /// Whether the connection waits for its turn.
     private var isQueued = false
-    private var isReadDue = false
-    /// Whether the client has closed its sending side.
-    private var hasEnded = false
-    /// The bytes of incomplete and waiting requests, as last counted for the user.
-    private var countedBytes = 0
-    /// When the last complete request was taken up, or when the connection was accepted.
-    private(set) var lastRequest = NIODeadline.now()
 
-    init(channel: any Channel, peer: PeerCredential, user: UserConnections, service: Service, access: Access) {
+    init(_ channel: any Channel, _ client: ConnectedClient, service: Service) {
         self.channel = channel
-        self.peer = peer
-        self.user = user
+        self.client = client
         self.service = service
-        self.access = access
         // A refused client needs no room for a long request; libkrb5's first request is shorter than this.
-        let length = if case .granted = access { service.options.limits.requestBytes } else { 512 }
-        decoder = FrameDecoder(maximumLength: length)
+        requests = ReceivedRequests(maximumLength: client.isGranted ? service.options.limits.requestBytes : 512)
     }
 
-    /// Whether the client's requests are executed.
-    var isGranted: Bool { if case .granted = access { true } else { false } }
-
     /// Whether the client is waiting for a reply, or has sent part of a request.
-    var isBusy: Bool { waitingBytes > 0 || !hasSentAll }
+    var isBusy: Bool { requests.waitingBytes > 0 || !hasSentAll }
 
-    private var hasNext: Bool { unfinished != nil || decoder.hasNext }
-
-    private var waitingBytes: Int { decoder.waitingBytes + (unfinished?.bytes.count ?? 0) }
+    /// When the last complete request was taken up, or when the connection was accepted.
+    var lastRequest: NIODeadline { requests.lastTaken }
 
     /// Whether the kernel has accepted all replies.
     var hasSentAll: Bool { ((try? channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0) == 0 }
@@ -71,17 +47,17 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     func read(context: ChannelHandlerContext) {
-        guard context.channel.isWritable, !hasNext, !hasEnded else { return isReadDue = true }
+        guard context.channel.isWritable, !requests.hasNext, !requests.hasEnded else { return requests.isReadDue = true }
         context.read()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let buffer = unwrapInboundIn(data)
-        decoder.append(buffer.readableBytesView)
+        requests.append(buffer.readableBytesView)
         buffer.wipeInPlace()
         countWaitingBytes()
         if !mayWait {
-            decoder.refuseUnfinished()
+            requests.refuseUnfinished()
             countWaitingBytes()
         }
         goOn(context)
@@ -94,18 +70,16 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case ChannelEvent.inputClosed = event {
-            hasEnded = true
+            requests.hasEnded = true
             goOn(context)
         }
         context.fireUserInboundEventTriggered(event)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        countWaiting(-countedBytes)
-        countedBytes = 0
-        unfinished?.bytes.wipe()
-        unfinished = nil
-        service.remove(self, of: user)
+        requests.removeUnfinished()
+        countWaiting(requests.takeChange(closing: true))
+        service.remove(self)
         context.fireChannelInactive()
     }
 
@@ -114,13 +88,13 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// Queues the connection if a request is waiting; otherwise continues to read.
     private func goOn(_ context: ChannelHandlerContext) {
         guard context.channel.isActive, context.channel.isWritable, !isQueued else { return }
-        if hasNext {
+        if requests.hasNext {
             isQueued = true
-            service.queue(self, on: context.eventLoop)
-        } else if hasEnded {
+            service.turns.queue(self, on: context.eventLoop)
+        } else if requests.hasEnded {
             closeOnceAllIsSent(context)
-        } else if isReadDue {
-            isReadDue = false
+        } else if requests.isReadDue {
+            requests.isReadDue = false
             context.read()
         }
     }
@@ -130,7 +104,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         isQueued = false
         guard let context, context.channel.isActive, context.channel.isWritable else { return false }
         do {
-            guard var frame = try unfinished.take() ?? decoder.next() else {
+            guard var frame = try requests.next() else {
                 // The rest of a request that is too long is skipped as it arrives.
                 countWaitingBytes()
                 goOn(context)
@@ -142,7 +116,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
                 return false
             }
             if state.isUnfinished {
-                unfinished = frame
+                requests.putBack(frame)
                 countWaitingBytes()
             } else {
                 frame.bytes.wipe()
@@ -154,7 +128,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             return false
         }
         // Writing the reply may have changed the writability, and the connection may have been queued by that.
-        guard context.channel.isActive, context.channel.isWritable, !isQueued, hasNext else {
+        guard context.channel.isActive, context.channel.isWritable, !isQueued, requests.hasNext else {
             goOn(context)
             return false
         }
@@ -170,28 +144,27 @@ final class ConnectionHandler: ChannelDuplexHandler {
     }
 
     private func reply(to frame: FrameDecoder.Frame) -> Reply? {
-        lastRequest = .now()
-        service.answered += 1
-        switch access {
+        service.turns.countAnswer()
+        switch client.access {
         case .refused(let code): return Reply(code: code)
         case .granted(let account):
             if let length = frame.refusedLength {
-                return Reply(code: service.refusal(of: frame, length: length, from: peer, own: account))
+                return Reply(code: service.refusal(of: frame, length: length, from: client.peer, own: account))
             }
             // A long reply occupies memory while its client reads slowly, so it is not built when the memory limit is reached.
             let replyLimit = mayWait ? Reply.maximumBodyLength : 4096
-            return service.reply(to: frame.bytes, from: peer, own: account, connection: &state, replyLimit: replyLimit)
+            return service.reply(to: frame.bytes, from: client.peer, own: account, connection: &state, replyLimit: replyLimit)
         }
     }
 
     private var mayWait: Bool {
-        let own = user.usage.waitingBytes
-        return own <= service.options.limits.waitingBytes && service.use.mayWait(own: own)
+        let own = client.user.usage.waitingBytes
+        return own <= service.options.limits.waitingBytes && service.users.use.mayWait(own: own)
     }
 
     private func countWaiting(_ change: Int) {
-        user.countWaiting(change)
-        service.use.waitingBytes += change
+        client.user.countWaiting(change)
+        service.users.use.waitingBytes += change
     }
 
     private func send(_ reply: Reply, _ context: ChannelHandlerContext) {
@@ -210,9 +183,74 @@ final class ConnectionHandler: ChannelDuplexHandler {
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: sent)
     }
 
-    private func countWaitingBytes() {
-        countWaiting(waitingBytes - countedBytes)
-        countedBytes = waitingBytes
+    private func countWaitingBytes() { countWaiting(requests.takeChange()) }
+}
+
+/// The client of a connection.
+struct ConnectedClient {
+    /// Whether the client's requests are executed.
+    enum Access {
+        case granted(UserAccount)
+        /// Every request is answered with this code, because a connection that is only closed would give its user no reason.
+        case refused(ReplyCode)
+    }
+
+    let peer: PeerCredential
+    let user: UserConnections
+    let access: Access
+
+    /// Whether the client's requests are executed.
+    var isGranted: Bool { if case .granted = access { true } else { false } }
+}
+
+/// The requests that a connection has received and not answered.
+private struct ReceivedRequests {
+    private var decoder: FrameDecoder
+    /// The request of which only a part was executed in the last turn.
+    private var unfinished: FrameDecoder.Frame?
+    /// The bytes of incomplete and waiting requests, as last counted for the user.
+    private var countedBytes = 0
+    /// Whether the client has closed its sending side.
+    var hasEnded = false
+    /// Whether the channel waits to read more.
+    var isReadDue = false
+    /// When the last complete request was taken, at first the time of creation.
+    private(set) var lastTaken = NIODeadline.now()
+
+    init(maximumLength: Int) { decoder = FrameDecoder(maximumLength: maximumLength) }
+
+    var hasNext: Bool { unfinished != nil || decoder.hasNext }
+
+    var waitingBytes: Int { decoder.waitingBytes + (unfinished?.bytes.count ?? 0) }
+
+    mutating func append(_ bytes: ByteBufferView) { decoder.append(bytes) }
+
+    /// Refuses the request of which only a part has arrived.
+    mutating func refuseUnfinished() { decoder.refuseUnfinished() }
+
+    /// Removes and returns the next request; nil if none is complete.
+    mutating func next() throws -> FrameDecoder.Frame? {
+        guard let frame = try unfinished.take() ?? decoder.next() else { return nil }
+        lastTaken = .now()
+        return frame
+    }
+
+    /// Puts back a request of which only a part was executed.
+    mutating func putBack(_ request: FrameDecoder.Frame) { unfinished = request }
+
+    /// Wipes the request of which only a part was executed.
+    mutating func removeUnfinished() {
+        unfinished?.bytes.wipe()
+        unfinished = nil
+    }
+
+    /// Returns by how much the waiting bytes have changed since the last call.
+    ///
+    /// - Parameter closing: Whether nothing waits any more, because the connection has closed.
+    mutating func takeChange(closing: Bool = false) -> Int {
+        let now = closing ? 0 : waitingBytes
+        defer { countedBytes = now }
+        return now - countedBytes
     }
 }
 

@@ -33,7 +33,7 @@ package final class KCMServer: Sendable {
         _ = loop.scheduleRepeatedTask(initialDelay: step, delay: step) { _ in box.value.closeIdle(now: .now()) }
         // The first run is delayed, because the clock of a machine that has just booted may not be set yet.
         let interval = TimeAmount(options.retention.interval)
-        _ = loop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in box.value.removeAbandonedCaches() }
+        _ = loop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in box.value.users.removeAbandonedCaches() }
     }
 
     deinit {
@@ -97,14 +97,14 @@ package final class KCMServer: Sendable {
     package func removeAbandonedCaches() async {
         guard !hasEnded.load(ordering: .relaxed) else { return }
         let service = service
-        try? await loop.submit { service.value.removeAbandonedCaches() }.get()
+        try? await loop.submit { service.value.users.removeAbandonedCaches() }.get()
     }
 
     /// Recounts what each user has under the user's current owner. Call it after the result of ``Options/owner`` has changed.
     package func countAgain() async {
         guard !hasEnded.load(ordering: .relaxed) else { return }
         let service = service
-        try? await loop.submit { service.value.countAgain() }.get()
+        try? await loop.submit { service.value.users.countAgain() }.get()
     }
 
     /// The usage of each user who is served or has a cache.
@@ -112,7 +112,7 @@ package final class KCMServer: Sendable {
         get async {
             guard !hasEnded.load(ordering: .relaxed) else { return [] }
             let service = service
-            return (try? await loop.submit { service.value.counts }.get()) ?? []
+            return (try? await loop.submit { service.value.users.counts }.get()) ?? []
         }
     }
 }

@@ -7,47 +7,29 @@ final class CacheFile {
     let number: UInt64
     var name: String { UserStorage.name(number) }
     private(set) var header: CacheFileHeader
-    private let headerLength: Int
     private(set) var size: Int
-    /// The serial numbers of the records that the file was created with, because they may not be consecutive.
-    private let early: [UInt64]
-    /// The serial number of the first record after those.
-    private let firstSerial: UInt64
-    /// The offset of each record, without tombstones.
-    private var offsets: [Int]
+    private var records: RecordIndex
     /// Whether the file has more than `size` bytes, because they could not be truncated.
     private var hasRest = false
     /// The size below which the file is not compacted; a failed attempt raises it.
     var compactionFloor = 16 << 10
 
-    init(
-        in directory: OpenDirectory,
-        number: UInt64,
-        header: CacheFileHeader,
-        headerLength: Int,
-        size: Int,
-        offsets: [Int],
-        early: [UInt64] = [],
-        firstSerial: UInt64 = 1
-    ) {
+    init(in directory: OpenDirectory, number: UInt64, header: CacheFileHeader, size: Int, records: RecordIndex) {
         self.directory = directory
         self.number = number
         self.header = header
-        self.headerLength = headerLength
         self.size = size
-        self.offsets = offsets
-        self.early = early
-        self.firstSerial = firstSerial
+        self.records = records
     }
 
     /// Returns the bytes of records that are no longer used, if the cache's credentials take `live` bytes.
-    func deadBytes(live: Int) -> Int { size - headerLength - live }
+    func deadBytes(live: Int) -> Int { size - records.start - live }
 
     /// Appends a credential. If it fails, the file is unchanged.
     func append(_ credential: MarshalledCredential) throws(StorageError) {
         let start = size
         try append(credential.bytes)
-        offsets.append(start)
+        records.append(start)
     }
 
     private func append(_ record: [UInt8]) throws(StorageError) {
@@ -67,12 +49,7 @@ final class CacheFile {
 
     /// Appends a record of which credentials are removed.
     func appendRemoval(of serials: [UInt64]) throws(StorageError) {
-        try append(Tombstone.encoded(serials.compactMap(recordNumber), mark: header.mark, principal: header.principal))
-    }
-
-    private func recordNumber(of serial: UInt64) -> UInt64? {
-        guard serial < firstSerial else { return UInt64(early.count) + serial - firstSerial }
-        return early.position(of: serial).map { UInt64($0) }
+        try append(Tombstone.encoded(serials.compactMap(records.number), mark: header.mark, principal: header.principal))
     }
 
     /// Overwrites the keys and tickets of removed credentials, after their ``Tombstone`` is written. The records stay readable, with times
@@ -83,8 +60,7 @@ final class CacheFile {
     func wipeSecrets(of gone: [(serial: UInt64, credential: MarshalledCredential)]) {
         guard !gone.isEmpty, let file = try? directory.open(name) else { return }
         var records: [(start: Int, credential: MarshalledCredential)] = gone.compactMap { serial, credential in
-            guard let number = recordNumber(of: serial).flatMap({ Int(exactly: $0) }), offsets.indices.contains(number) else { return nil }
-            return (offsets[number], credential)
+            self.records.offset(of: serial).map { ($0, credential) }
         }
         records.sort { $0.start < $1.start }
         // One request may remove thousands, so many records are read and written at once.
@@ -119,13 +95,49 @@ final class CacheFile {
     /// Truncates the file to an earlier size, which undoes what was appended since.
     func cut(to size: Int) {
         self.size = size
-        while let last = offsets.last, last >= size { offsets.removeLast() }
+        records.cut(to: size)
         do { try directory.open(name).truncate(to: size) } catch { hasRest = true }
     }
 
     func setClockOffset(_ offset: Int32) throws(StorageError) {
         try directory.open(name).write(CacheFileHeader.encoded(clockOffset: offset), at: CacheFileHeader.offsetPosition)
         header.clockOffset = offset
+    }
+}
+
+/// Where the records of a cache file are, without tombstones. Records are numbered from zero; their serial numbers may not be consecutive.
+struct RecordIndex {
+    /// The offset of the first record, which is the length of the header.
+    let start: Int
+    private var offsets: [Int]
+    /// The serial numbers of the records that the file was created with.
+    private let early: [UInt64]
+    /// The serial number of the first record after those.
+    private let firstSerial: UInt64
+
+    init(start: Int, offsets: [Int], early: [UInt64] = [], firstSerial: UInt64 = 1) {
+        self.start = start
+        self.offsets = offsets
+        self.early = early
+        self.firstSerial = firstSerial
+    }
+
+    /// Adds a record at an offset.
+    mutating func append(_ offset: Int) { offsets.append(offset) }
+
+    /// Removes the records from an offset on.
+    mutating func cut(to size: Int) { while let last = offsets.last, last >= size { offsets.removeLast() } }
+
+    /// The number of a record.
+    func number(of serial: UInt64) -> UInt64? {
+        guard serial < firstSerial else { return UInt64(early.count) + serial - firstSerial }
+        return early.position(of: serial).map { UInt64($0) }
+    }
+
+    /// The offset of a record.
+    func offset(of serial: UInt64) -> Int? {
+        guard let number = number(of: serial).flatMap({ Int(exactly: $0) }), offsets.indices.contains(number) else { return nil }
+        return offsets[number]
     }
 }
 

@@ -98,9 +98,8 @@ final class UserStorage {
             in: directory,
             number: number,
             header: recovered.header,
-            headerLength: recovered.headerLength,
             size: recovered.length,
-            offsets: recovered.offsets
+            records: RecordIndex(start: recovered.headerLength, offsets: recovered.offsets)
         )
         var cache = recovered.cache
         cache.written = modified
@@ -303,11 +302,8 @@ extension UserStorage {
             in: directory,
             number: number,
             header: header,
-            headerLength: header.length,
             size: bytes.count,
-            offsets: offsets,
-            early: early,
-            firstSerial: firstSerial
+            records: RecordIndex(start: header.length, offsets: offsets, early: early, firstSerial: firstSerial)
         )
         progress.created = (created, unfinished)
     }

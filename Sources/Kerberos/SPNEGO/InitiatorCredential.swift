@@ -25,7 +25,6 @@ public final class InitiatorCredential: Sendable {
     /// How many seconds the KDC's clock was ahead of this machine's when this was created, according to the ticket's cache if one was
     /// given. Tokens contain the KDC's time.
     package let clockOffset: Int32
-    let target: GSSName
     let handles: InitiatorHandles
 
     init(_ ticket: Credential, ticketGrantingTicket: Credential? = nil, context: Context) throws(KerberosError) {
@@ -35,10 +34,9 @@ public final class InitiatorCredential: Sendable {
         canDelegate = ticketGrantingTicket != nil
         ticketFingerprint = ticket.fingerprint
         clockOffset = context.clockOffset
-        target = try GSSName(principal: ticket.server)
         handles = try InitiatorHandles(
             holding: [ticket] + (ticketGrantingTicket.map { [$0] } ?? []),
-            subject: ticket.server.description,
+            for: ticket.server,
             // With a ticket-granting ticket, only the realm's one thread creates tokens.
             limit: canDelegate ? 1 : InitiatorHandles.usualLimit,
             context: context
@@ -96,6 +94,8 @@ final class InitiatorHandles: Sendable {
         var reserve: Int
     }
 
+    /// The name of the service.
+    let target: GSSName
     private let first: Handle
     private let subject: String
     private let state: Mutex<State>
@@ -103,10 +103,11 @@ final class InitiatorHandles: Sendable {
     /// One handle per processor, 8 at most.
     static var usualLimit: Int { min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 8) }
 
-    init(holding tickets: [Credential], subject: String, limit: Int, context: Context) throws(KerberosError) {
+    init(holding tickets: [Credential], for server: Principal, limit: Int, context: Context) throws(KerberosError) {
+        target = try GSSName(principal: server)
+        subject = server.description
         // The realm's own context creates the first cache, which passes the KDC's clock offset to GSSAPI.
         first = try Handle(try MemoryCache(holding: tickets, context: context), subject: subject)
-        self.subject = subject
         state = Mutex(State(all: [first], idle: [first], reserve: limit - 1))
     }
 

@@ -122,7 +122,7 @@ public struct SPNEGOInitiator: ~Copyable, Sendable {
                         &minor,
                         handle,
                         &raw,
-                        credential.target.raw,
+                        credential.handles.target.raw,
                         ckerberos_mech_spnego(),
                         flags.rawValue,
                         0,

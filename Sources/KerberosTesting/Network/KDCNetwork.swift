@@ -27,34 +27,24 @@ public final class KDCNetwork: Sendable {
     let target = Mutex(0)
     let loop: any EventLoop
     let channels = OpenChannels()
-    /// The messages that a fault is delaying, by the number of their exchange.
-    let delayed = Mutex<[Int: Scheduled<WireMessage>]>([:])
-    /// The number of datagrams that wait for the KDC's reply, and how long each may wait.
-    let waiting = Mutex((datagrams: 0, life: Duration.seconds(30)))
-    private let reserved: ReservedPort
-    private let listener = Mutex<Listener>(Listener())
-
-    private struct Listener {
-        var channel: (any Channel)?
-        /// The end of the last change. Changes run one after another.
-        var change: EventLoopFuture<Void>?
-    }
+    let pending = Mutex(PendingMessages())
+    private let proxyPort: ProxyPort
 
     private init(realm: String, address: String) throws {
         self.realm = realm
         loop = MultiThreadedEventLoopGroup.singleton.next()
-        reserved = try ReservedPort(at: ListeningAddress(address))
+        proxyPort = try ProxyPort(at: ListeningAddress(address), loop)
     }
 
     /// The UDP and TCP port at which clients reach the KDC.
-    public var port: Int { reserved.number }
+    public var port: Int { proxyPort.reserved.number }
     /// The realm's address: ``TestRealmOptions/address``.
-    public var address: String { reserved.address.text }
+    public var address: String { proxyPort.reserved.address.text }
 
     /// How long a datagram waits for the KDC's reply, with a socket open for it; longer than any client waits.
     package var datagramLife: Duration {
-        get { waiting.withLock { $0.life } }
-        set { waiting.withLock { $0.life = newValue } }
+        get { pending.withLock { $0.datagramLife } }
+        set { pending.withLock { $0.datagramLife = newValue } }
     }
 
     /// All requests so far in the order of their arrival. A reply is recorded before its first byte is sent.
@@ -93,7 +83,7 @@ public final class KDCNetwork: Sendable {
         try plan.withLock { plan in
             guard !plan.hasEnded else { throw Self.scopeEnded }
             plan.set(fault, on: transports, remaining: extent.requests)
-            if transports.contains(.udp) { try reserved.setRefusesDatagrams(plan.refuses(.udp)) }
+            if transports.contains(.udp) { try proxyPort.reserved.setRefusesDatagrams(plan.refuses(.udp)) }
         }
         try await changeListener()
     }
@@ -112,47 +102,27 @@ public final class KDCNetwork: Sendable {
 
     /// Starts or stops listening for TCP, according to the plan, after all earlier changes.
     private func changeListener() async throws {
-        try await listener.withLock { listener in
-            let earlier = listener.change ?? loop.makeSucceededVoidFuture()
-            // Submitted to the event loop, so that it never runs while the lock is held.
-            let change = loop.flatSubmit { earlier.recover { _ in }.flatMap { self.makeListenerFit() } }
-            listener.change = change
-            return change
-        }.get()
-    }
-
-    private func makeListenerFit() -> EventLoopFuture<Void> {
-        let (refuses, hasEnded) = plan.withLock { ($0.refuses(.tcp), $0.hasEnded) }
-        switch (listener.withLock { $0.channel }, refuses || hasEnded) {
-        case (let channel?, true):
-            listener.withLock { $0.channel = nil }
-            return channel.close()
-        case (nil, false):
-            return ServerBootstrap(group: loop)
-                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .childChannelInitializer { channel in
-                    self.channels.add(channel)
-                    return channel.eventLoop.makeCompletedFuture {
-                        let pipeline = channel.pipeline.syncOperations
-                        try pipeline.addHandler(ByteToMessageHandler(LengthPrefixDecoder()))
-                        try pipeline.addHandler(StreamClientHandler(network: self))
-                    }
-                }
-                .bind(host: address, port: port)
-                .map { channel in self.listener.withLock { $0.channel = channel } }
-        default: return loop.makeSucceededVoidFuture()
+        try await proxyPort.changeListener {
+            self.plan.withLock { !$0.refuses(.tcp) && !$0.hasEnded }
+        } accept: { channel in
+            self.channels.add(channel)
+            return channel.eventLoop.makeCompletedFuture {
+                let pipeline = channel.pipeline.syncOperations
+                try pipeline.addHandler(ByteToMessageHandler(LengthPrefixDecoder()))
+                try pipeline.addHandler(StreamClientHandler(network: self))
+            }
         }
     }
 
     private func listenForDatagrams() async throws {
-        try reserved.setRefusesDatagrams(false)
+        try proxyPort.reserved.setRefusesDatagrams(false)
         let channel = try await DatagramBootstrap(group: loop)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(DatagramClientHandler(network: self))
                 }
             }
-            .withBoundSocket(reserved.datagramDescriptor()).get()
+            .withBoundSocket(proxyPort.reserved.datagramDescriptor()).get()
         channels.add(channel)
     }
 
@@ -160,7 +130,7 @@ public final class KDCNetwork: Sendable {
     private func end() async {
         for wait in plan.withLock({ $0.end() }) { wait.resume() }
         try? await changeListener()
-        for message in delayed.withLock({ Array($0.values) }) { message.cancel() }
+        for message in pending.withLock({ Array($0.delayed.values) }) { message.cancel() }
         await channels.close()
     }
 
@@ -192,6 +162,16 @@ public final class KDCNetwork: Sendable {
 extension KDCNetwork: CustomStringConvertible {
     /// The realm, the address and the port.
     public var description: String { "network of \(realm) at \(address):\(port)" }
+}
+
+/// The messages that a ``KDCNetwork`` has not passed on yet.
+struct PendingMessages {
+    /// The messages that a fault is delaying, by the number of their exchange.
+    var delayed: [Int: Scheduled<WireMessage>] = [:]
+    /// The number of datagrams that wait for the KDC's reply.
+    var datagrams = 0
+    /// How long a datagram waits for the KDC's reply.
+    var datagramLife = Duration.seconds(30)
 }
 
 /// A request that arrived at a ``KDCNetwork``, and its reply.

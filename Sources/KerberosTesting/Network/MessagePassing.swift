@@ -74,8 +74,8 @@ extension KDCNetwork {
     /// Returns the message after a delay, or an error if the network ends before.
     private func hold(_ message: WireMessage, for duration: Duration, number: Int) -> EventLoopFuture<WireMessage> {
         let held = loop.scheduleTask(in: TimeAmount(duration)) { message }
-        delayed.withLock { $0[number] = held }
-        held.futureResult.whenComplete { _ in self.delayed.withLock { $0[number] = nil } }
+        pending.withLock { $0.delayed[number] = held }
+        held.futureResult.whenComplete { _ in self.pending.withLock { $0.delayed[number] = nil } }
         // Ending cancels the delays that exist then; this one may have been added afterwards.
         if plan.withLock({ $0.hasEnded }) { held.cancel() }
         return held.futureResult
@@ -87,10 +87,10 @@ extension KDCNetwork {
         guard !plan.withLock({ $0.hasEnded }) else { return loop.makeFailedFuture(Self.scopeEnded) }
         let target = target.withLock { $0 }
         guard transport == .udp else { return request.reply(from: address, port: target, on: loop, tracked: channels.add) }
-        let place = waiting.withLock { waiting -> Duration? in
-            guard waiting.datagrams < Self.datagramLimit else { return nil }
-            waiting.datagrams += 1
-            return waiting.life
+        let place = pending.withLock { pending -> Duration? in
+            guard pending.datagrams < Self.datagramLimit else { return nil }
+            pending.datagrams += 1
+            return pending.datagramLife
         }
         // Datagrams may be lost, and a test must not use more sockets than that.
         guard let place else { return loop.makeFailedFuture(ChannelError.eof) }
@@ -98,7 +98,7 @@ extension KDCNetwork {
         let life = loop.scheduleTask(in: TimeAmount(place)) { reply.fail(ChannelError.eof) }
         reply.futureResult.whenComplete { _ in
             life.cancel()
-            self.waiting.withLock { $0.datagrams -= 1 }
+            self.pending.withLock { $0.datagrams -= 1 }
         }
         DatagramBootstrap(group: loop)
             .channelInitializer { channel in

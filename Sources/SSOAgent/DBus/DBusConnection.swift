@@ -91,25 +91,22 @@ final class DBusChannelHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    private let user: UInt32
     private let opened: EventLoopPromise<Void>
     private let signal: @Sendable (DBusMessage) -> Void
     private var context: ChannelHandlerContext?
-    private var isAuthenticated = false
-    private var line: [UInt8] = []
+    private var authentication: DBusAuthentication
     private var decoder = DBusFrameDecoder()
-    private var serial: UInt32 = 0
-    private var waiting: [UInt32: EventLoopPromise<DBusMessage>] = [:]
+    private var calls = PendingCalls()
 
     init(user: UInt32, opened: EventLoopPromise<Void>, signal: @escaping @Sendable (DBusMessage) -> Void) {
-        self.user = user
+        authentication = DBusAuthentication(user: user)
         self.opened = opened
         self.signal = signal
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        if context.channel.isActive { introduce(context) }
+        if context.channel.isActive { write(authentication.request, context) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -117,7 +114,7 @@ final class DBusChannelHandler: ChannelInboundHandler {
         end()
     }
 
-    func channelActive(context: ChannelHandlerContext) { introduce(context) }
+    func channelActive(context: ChannelHandlerContext) { write(authentication.request, context) }
 
     func channelInactive(context: ChannelHandlerContext) { end() }
 
@@ -125,8 +122,8 @@ final class DBusChannelHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         var bytes = Array(unwrapInboundIn(data).readableBytesView)[...]
-        if !isAuthenticated { finishAuthentication(&bytes, context) }
-        guard isAuthenticated else { return }
+        if !authentication.isDone { finishAuthentication(&bytes, context) }
+        guard authentication.isDone else { return }
         decoder.append(bytes)
         do {
             while let message = try decoder.next() { take(message) }
@@ -137,40 +134,27 @@ final class DBusChannelHandler: ChannelInboundHandler {
 
     /// Sends a call. The promise receives the reply, which may be an error message of the other side.
     func send(_ call: DBusCall, timeout: TimeAmount, _ promise: EventLoopPromise<DBusMessage>) {
-        guard let context, isAuthenticated else { return promise.fail(DBusError.closed) }
-        serial = serial == .max ? 1 : serial + 1
-        let number = serial
-        waiting[number] = promise
-        context.eventLoop.assumeIsolated().scheduleTask(in: timeout) { self.waiting.removeValue(forKey: number)?.fail(DBusError.timedOut) }
-        write(call.encoded(serial: number), context)
-    }
-
-    /// Starts authentication with the EXTERNAL mechanism, in which the kernel confirms the user. The argument is the user ID in decimal,
-    /// each digit encoded in hexadecimal.
-    private func introduce(_ context: ChannelHandlerContext) {
-        let hex = Array(String(user).utf8).map { String($0, radix: 16) }.joined()
-        write([0] + Array("AUTH EXTERNAL \(hex)\r\n".utf8), context)
+        guard let context, authentication.isDone else { return promise.fail(DBusError.closed) }
+        let serial = calls.add(promise)
+        context.eventLoop.assumeIsolated().scheduleTask(in: timeout) { self.calls.remove(serial)?.fail(DBusError.timedOut) }
+        write(call.encoded(serial: serial), context)
     }
 
     private func finishAuthentication(_ bytes: inout ArraySlice<UInt8>, _ context: ChannelHandlerContext) {
-        while let byte = bytes.popFirst() {
-            line.append(byte)
-            guard line.count <= 1024 else { return context.close(promise: nil) }
-            guard byte == UInt8(ascii: "\n") else { continue }
-            guard line.starts(with: "OK ".utf8) else {
-                opened.fail(DBusError.refused)
-                return context.close(promise: nil)
-            }
+        do {
+            guard try authentication.read(&bytes) else { return }
             write(Array("BEGIN\r\n".utf8), context)
-            isAuthenticated = true
-            return opened.succeed()
+            opened.succeed()
+        } catch {
+            opened.fail(error)
+            context.close(promise: nil)
         }
     }
 
     private func take(_ message: DBusMessage) {
         switch message.kind {
         case .signal: signal(message)
-        case .methodReturn, .error: message.replySerial.flatMap { waiting.removeValue(forKey: $0) }?.succeed(message)
+        case .methodReturn, .error: message.replySerial.flatMap { calls.remove($0) }?.succeed(message)
         // This process offers no methods. Calls are ignored.
         case .methodCall, nil: break
         }
@@ -182,9 +166,59 @@ final class DBusChannelHandler: ChannelInboundHandler {
 
     private func end() {
         opened.fail(DBusError.closed)
-        let promises = waiting.values
-        waiting = [:]
-        for promise in promises { promise.fail(DBusError.closed) }
+        for promise in calls.removeAll() { promise.fail(DBusError.closed) }
+    }
+}
+
+/// The authentication on a bus with the EXTERNAL mechanism, in which the kernel confirms the user.
+private struct DBusAuthentication {
+    private let user: UInt32
+    private var line: [UInt8] = []
+    /// Whether the bus has accepted the user.
+    private(set) var isDone = false
+
+    init(user: UInt32) { self.user = user }
+
+    /// The first message of a connection. The argument is the user ID in decimal, each digit encoded in hexadecimal.
+    var request: [UInt8] {
+        let hex = Array(String(user).utf8).map { String($0, radix: 16) }.joined()
+        return [0] + Array("AUTH EXTERNAL \(hex)\r\n".utf8)
+    }
+
+    /// Reads the reply, up to its last byte.
+    ///
+    /// - Returns: Whether the reply is complete.
+    /// - Throws: `DBusError` if the bus rejects the user, or the reply is too long.
+    mutating func read(_ bytes: inout ArraySlice<UInt8>) throws(DBusError) -> Bool {
+        while let byte = bytes.popFirst() {
+            line.append(byte)
+            guard line.count <= 1024 else { throw .closed }
+            guard byte == UInt8(ascii: "\n") else { continue }
+            guard line.starts(with: "OK ".utf8) else { throw .refused }
+            isDone = true
+            return true
+        }
+        return false
+    }
+}
+
+/// The calls that wait for their replies.
+private struct PendingCalls {
+    private var lastSerial: UInt32 = 0
+    private var promises: [UInt32: EventLoopPromise<DBusMessage>] = [:]
+
+    /// Adds a call and returns its serial number, which is never 0.
+    mutating func add(_ promise: EventLoopPromise<DBusMessage>) -> UInt32 {
+        lastSerial = lastSerial == .max ? 1 : lastSerial + 1
+        promises[lastSerial] = promise
+        return lastSerial
+    }
+
+    mutating func remove(_ serial: UInt32) -> EventLoopPromise<DBusMessage>? { promises.removeValue(forKey: serial) }
+
+    mutating func removeAll() -> [EventLoopPromise<DBusMessage>] {
+        defer { promises = [:] }
+        return Array(promises.values)
     }
 }
 

@@ -5,40 +5,42 @@ internal import SSOAgentClient
 internal import Synchronization
 internal import SystemSupport
 
-extension Agent {
+extension ServingAgent {
     /// The idle time after which the agent returns unused memory.
     private static let rest = Duration.seconds(10)
 
     /// Periodically returns memory and removes expired exchanges. Stops the agent if its folder is gone, or if it was idle for
     /// ``AgentOptions/idleExit`` and no session is left whose ticket it would renew.
-    func lookAround(_ api: AgentAPI, _ current: CurrentExtension, _ activity: Activity) async {
+    func lookAround(_ api: AgentAPIServer) async {
+        let (options, journal) = (agent.options, agent.journal)
         let step = min(.seconds(5), max(options.idleExit.map { $0 / 4 } ?? .seconds(5), .milliseconds(100)))
         let place = FileIdentity(path: options.runtime.path, followsLinks: true)
         var isAtRest = false
         while (try? await Task.sleep(for: step)) != nil {
             guard FileIdentity(path: options.runtime.path, followsLinks: true) == place else {
                 journal.failure("\(options.runtime.path): the directory was removed, so no client can find the agent: it exits.")
-                return stop()
+                return agent.stop()
             }
-            api.exchanges.removeStale(signedIn: nil)
+            api.api.exchanges.removeStale(signedIn: nil)
             let wasAtRest = isAtRest
             isAtRest = activity.idleTime >= Self.rest
             if isAtRest, !wasAtRest { ProcessMemory.giveBackAtRest() }
-            guard let limit = options.idleExit, activity.idleTime >= limit, await isIdle(api, current) else { continue }
+            guard let limit = options.idleExit, activity.idleTime >= limit, await isIdle(api) else { continue }
             journal.note("the agent was idle for \(limit): it exits. Its tickets are kept for the next start.")
-            return stop()
+            return agent.stop()
         }
     }
 
-    private func isIdle(_ api: AgentAPI, _ current: CurrentExtension) async -> Bool {
-        guard api.connections.count == 0, let list = try? await current.value.sessions() else { return false }
+    private func isIdle(_ api: AgentAPIServer) async -> Bool {
+        guard api.api.connections.count == 0, let list = try? await current.value.sessions() else { return false }
         return !list.sessions.contains(where: \.isSignedIn)
     }
 
-    /// Removes the exchanges of principals that have signed out.
-    static func endStaleExchanges(of api: AgentAPI, _ current: CurrentExtension) async {
+    /// Removes the service tickets and the exchanges of principals that have signed out.
+    func forgetSignedOut(_ api: AgentAPIServer) async {
+        current.value.forgetServiceTickets()
         guard let list = try? await current.value.sessions() else { return }
-        api.exchanges.removeStale(signedIn: Set(list.sessions.filter(\.isSignedIn).map(\.principal.description)))
+        api.api.exchanges.removeStale(signedIn: Set(list.sessions.filter(\.isSignedIn).map(\.principal.description)))
     }
 }
 

@@ -17,7 +17,9 @@ struct KeptHome {
     var configurationFiles: [String]
     var clock = ManualWakeClock()
     let hub = EventHub()
+    /// The failures that the keeper logged.
     let log = KeeperLog()
+    /// The sign-outs that the keeper logged.
     let notes = KeeperLog()
     var configurations: [ExtensionConfiguration]
     let secrets = KeptSecretStore()
@@ -68,14 +70,16 @@ struct KeptHome {
         let (log, notes) = (log, notes)
         let keeper = SessionKeeper(
             CurrentExtension(makeExtension()),
-            events: hub,
+            SessionReports(events: hub, journal: Journal { $0.contains(" was signed out") ? notes.add($0) : log.add($0) }),
             clock: clock,
-            network: network,
-            schedule: schedule,
-            log: { log.add($0) },
-            note: { notes.add($0) }
+            schedule: schedule
         )
         let running = Task { await keeper.run() }
+        let forwarding = Task {
+            guard let network else { return }
+            for await _ in network { keeper.networkChanged() }
+        }
+        defer { forwarding.cancel() }
         do {
             await settle(keeper)
             let value = try await body(keeper, &reader)

@@ -12,6 +12,7 @@ struct ScheduleDrill {
     private(set) var events: [AgentEvent] = []
     /// The second at which each event was sent.
     private(set) var eventTimes: [Double] = []
+    private var sessionEvents: [SessionEvent] = []
 
     init(_ limits: SessionLimits = .init(), renewalFraction: Double? = nil, monitorsCredentials: Bool = true, jitter: Double = 1) {
         var calendar = Calendar(identifier: .gregorian)
@@ -60,11 +61,21 @@ struct ScheduleDrill {
     /// Returns the actions that are due now, without the events, which are recorded.
     mutating func actions() -> [SessionSchedule.Action] {
         schedule.actions(at: now).filter { action in
-            guard case .send(let event) = action else { return true }
-            events.append(event)
-            eventTimes.append(now.uptime - 5000)
+            switch action {
+            case .send(let event):
+                events.append(event)
+                eventTimes.append(now.uptime - 5000)
+            case .report(let event): sessionEvents.append(event)
+            default: return true
+            }
             return false
         }
+    }
+
+    /// Returns and removes the changes of the sessions' tickets that were reported up to now.
+    mutating func takeSessionEvents() -> [SessionEvent] {
+        defer { sessionEvents = [] }
+        return sessionEvents
     }
 
     /// Moves the clocks as a keeper would, from wait to wait, and returns the seconds at which actions were due.

@@ -17,7 +17,7 @@ private typealias Drill = ScheduleDrill
 @Suite struct SessionEventTests {
     private static func events(_ drill: inout Drill) -> [SessionEvent.Kind] {
         _ = drill.actions()
-        return drill.schedule.takeEvents().map(\.kind)
+        return drill.takeSessionEvents().map(\.kind)
     }
 
     @Test func `sign-ins, renewals and sign-outs are reported, sessions from before the start are not`() {
@@ -25,7 +25,8 @@ private typealias Drill = ScheduleDrill
         drill.observe(Drill.session("alice"))
         #expect(Self.events(&drill) == [])
         drill.observe(Drill.session("alice"), Drill.session("bob", cache: "FILE:two"))
-        let new = drill.schedule.takeEvents()
+        _ = drill.actions()
+        let new = drill.takeSessionEvents()
         #expect(new.map(\.kind) == [.new] && new.map(\.principal) == ["bob@A.TEST"] && new.map(\.cache) == ["FILE:two"])
         drill.pass(100)
         drill.observe(Drill.session("alice", from: 100, to: 36_100, signedIn: 0), Drill.session("bob", cache: "FILE:two"))
@@ -55,7 +56,8 @@ private typealias Drill = ScheduleDrill
             drill.observe(Drill.session(cache: "FILE:one"))
             drill.pass(2)
         }
-        let events = drill.schedule.takeEvents()
+        _ = drill.actions()
+        let events = drill.takeSessionEvents()
         #expect(events.map(\.kind) == [.destroyed] && events.map(\.cache) == ["FILE:two"])
         #expect(drill.kinds == [])
     }
@@ -66,17 +68,14 @@ private typealias Drill = ScheduleDrill
         let session = Drill.session(renewUntil: 604_800, keytab: true)
         drill.observe(session)
         drill.pass(24_000)
-        var reported: [SessionEvent] = []
-        var count = drill.run(for: 3000) { drill, _ in
-            drill.schedule.refreshFinished(session.key, outcome, at: drill.now)
-            reported += drill.schedule.takeEvents()
-        }.count
+        var count = drill.run(for: 3000) { drill, _ in drill.schedule.refreshFinished(session.key, outcome, at: drill.now) }.count
+        let reported = drill.takeSessionEvents()
         #expect(count > 1 && reported.map(\.kind) == [.failed] && reported.map(\.reason) == [outcome])
         drill.observe(Drill.session(from: 27_000, to: 63_000, renewUntil: 604_800, keytab: true, signedIn: 0))
         #expect(Self.events(&drill) == [.renewed])
         drill.pass(24_000)
         count = drill.run(for: 1000) { drill, _ in drill.schedule.refreshFinished(session.key, outcome, at: drill.now) }.count
-        #expect(count > 1 && drill.schedule.takeEvents().map(\.kind) == [.failed])
+        #expect(count > 1 && drill.takeSessionEvents().map(\.kind) == [.failed])
     }
 
     @Test func `a session that ended during a renewal is not reported as failed`() {
@@ -135,9 +134,9 @@ private typealias Drill = ScheduleDrill
     @Test(.timeLimit(.minutes(1)))
     func `programs of all events run, a limited number at a time, and a failure is reported once`() async throws {
         let log = KeeperLog()
-        let runs = EventRuns(Journal { log.add($0) })
         let programs = Programs()
-        let task = Task { await runs.run { _ in await programs.run() } }
+        let runs = EventRuns({ _ in await programs.run() }, Journal { log.add($0) })
+        let task = Task { await runs.run() }
         var starts = programs.starts.stream.makeAsyncIterator()
         for _ in 0..<8 { runs.note(SessionEvent(.new, ScheduleDrill.session())) }
         for _ in 0..<EventRuns.limit { _ = await starts.next() }

@@ -12,11 +12,12 @@ internal import Synchronization
 struct AgentConnectionServer: Sendable {
     private let http: HTTP1Channel
     private let value: HTTP1Channel.Value
-    private let logger: Logger
     private let executor: EventLoopTaskExecutor
 
     /// A connection without traffic is closed after this time.
     private static let idleTimeout = TimeAmount.minutes(5)
+    /// Hummingbird's log; the agent has its own (``Journal``).
+    private static let logger = Logger(label: "ksso.agent") { _ in SwiftLogNoOpLogHandler() }
 
     /// Adds the HTTP handlers to a new connection; nil if the connection is closed at once, because its peer has no access or too many
     /// connections.
@@ -34,27 +35,28 @@ struct AgentConnectionServer: Sendable {
             return channel.eventLoop.makeSucceededFuture(nil)
         }
         channel.closeFuture.whenComplete { [waiting = api.waiting] _ in waiting.cancel(on: channel) }
-        let logger = api.logger
         var configuration = HTTP1Channel.Configuration(idleTimeout: idleTimeout)
         // An auth-request carries all header fields of a request that nginx accepted.
         configuration.httpDecoder.maxHeaderFieldSize = 128 * 1024
         configuration.httpDecoder.maxHeaderListSize = 256 * 1024
         let http = HTTP1Channel(
             responder: { request, writer, channel in
-                let context = AgentContext(source: AgentContextSource(logger: logger, channel: channel, peer: peer, served: api.served))
+                let context = AgentContext(
+                    source: AgentContextSource(logger: Self.logger, channel: channel, peer: peer, served: api.served)
+                )
                 let response = await api.response(to: request, context: context, responder: responder)
                 try await writer.write(response: response.head, body: response.body)
             },
             configuration: configuration
         )
         let executor = EventLoopTaskExecutor(channel.eventLoop)
-        return http.setup(channel: channel, logger: logger)
-            .map { AgentConnectionServer(http: http, value: $0, logger: logger, executor: executor) }
+        return http.setup(channel: channel, logger: Self.logger)
+            .map { AgentConnectionServer(http: http, value: $0, executor: executor) }
     }
 
     /// Handles requests until the connection closes.
     func run() async {
-        await withTaskExecutorPreference(executor) { await http.handle(value: value, logger: logger) }
+        await withTaskExecutorPreference(executor) { await http.handle(value: value, logger: Self.logger) }
     }
 }
 

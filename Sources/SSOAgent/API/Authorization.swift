@@ -133,7 +133,7 @@ extension AgentAPI {
         }
         if case .headers(let grant) = outcome {
             try check(grant.identity, plan, context)
-            used(grant.principal)
+            delegate.noteUse(of: grant.principal)
         }
         return outcome
     }
@@ -164,7 +164,9 @@ extension AgentAPI {
             return try await ask()
         } catch {
             guard error.code == .notSignedIn, request.operation != .logout, let plan else { throw error }
-            guard await signsIn(plan.realm, request.principal ?? plan.configuration.principalName) else { throw error }
+            guard await delegate.hasSignedIn(realm: plan.realm, principal: request.principal ?? plan.configuration.principalName) else {
+                throw error
+            }
             return try await ask()
         }
     }
@@ -192,7 +194,7 @@ extension AgentAPI {
 
     /// Returns why the locked screen prevents a request; nil if it does not.
     func lockReason(for plan: AuthorizationPlan?) -> DecisionReason? {
-        guard let behavior = plan?.configuration.screenLockedBehavior, isScreenLocked() else { return nil }
+        guard let behavior = plan?.configuration.screenLockedBehavior, delegate.isScreenLocked else { return nil }
         let detail =
             switch behavior {
             case .cancel: "The screen is locked, and the profile cancels requests while it is. Unlock it."

@@ -3,15 +3,13 @@ internal import Kerberos
 internal import NIOCore
 internal import Synchronization
 
-/// The open connections and event streams, counted so that they can be limited and closed.
+/// The listening sockets and the open connections, counted so that they can be limited and closed.
 final class ConnectionTable: Sendable {
     private struct State {
         /// By the paths at which they are bound.
         var listeners: [String: any Channel] = [:]
         var connections: [ObjectIdentifier: (channel: any Channel, user: UInt32)] = [:]
         var counts: [UInt32: Int] = [:]
-        var streams: [Int: AsyncStream<EventStreamPart>.Continuation] = [:]
-        var nextStream = 0
         var isEnding = false
     }
 
@@ -66,28 +64,13 @@ final class ConnectionTable: Sendable {
         }
     }
 
-    /// Adds an event stream and returns its number; 0 during shutdown, when the stream is finished at once.
-    func add(stream: AsyncStream<EventStreamPart>.Continuation) -> Int {
-        let number = state.withLock { state -> Int in
-            state.nextStream += 1
-            if !state.isEnding { state.streams[state.nextStream] = stream }
-            return state.isEnding ? 0 : state.nextStream
-        }
-        if number == 0 { stream.finish() }
-        return number
-    }
-
-    /// Removes a stream.
-    func remove(stream: Int) { state.withLock { $0.streams[stream] = nil } }
-
-    /// Stops accepting connections, ends the streams, and makes each connection close after its pending response.
+    /// Stops accepting connections, and makes each connection close after its pending response.
     func quiesce() {
-        let (listeners, channels, streams) = state.withLock { state in
+        let (listeners, channels) = state.withLock { state in
             state.isEnding = true
-            return (Array(state.listeners.values), state.connections.values.map(\.channel), Array(state.streams.values))
+            return (Array(state.listeners.values), state.connections.values.map(\.channel))
         }
         for listener in listeners { listener.close(promise: nil) }
-        for stream in streams { stream.finish() }
         for channel in channels { channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent()) }
     }
 

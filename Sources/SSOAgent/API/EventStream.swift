@@ -12,24 +12,17 @@ extension AgentAPI {
     func events(_ request: Request, _ context: AgentContext) async throws -> Response {
         let events = events.events()
         let (parts, continuation) = AsyncStream.makeStream(of: EventStreamPart.self, bufferingPolicy: .bufferingNewest(64))
-        let number = connections.add(stream: continuation)
-        // The body does not run if the head cannot be sent.
-        context.channel.closeFuture.whenComplete { [connections] _ in
-            continuation.finish()
-            connections.remove(stream: number)
-        }
-        let interval = heartbeat
+        context.channel.closeFuture.whenComplete { _ in continuation.finish() }
         let loop = context.channel.eventLoop
-        let body = ResponseBody { [connections] writer in
+        let body = ResponseBody { writer in
             let pump = Task {
                 for await event in events { continuation.yield(.event(event)) }
                 continuation.finish()
             }
-            let beat = loop.scheduleRepeatedTask(initialDelay: .zero, delay: interval) { _ in continuation.yield(.heartbeat) }
+            let beat = loop.scheduleRepeatedTask(initialDelay: .zero, delay: Self.heartbeat) { _ in continuation.yield(.heartbeat) }
             defer {
                 beat.cancel()
                 pump.cancel()
-                connections.remove(stream: number)
             }
             for await part in parts { try await writer.write(try Self.bytes(part)) }
             try await writer.finish(nil)

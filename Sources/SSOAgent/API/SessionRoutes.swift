@@ -36,7 +36,7 @@ extension AgentAPI {
                 try await served.kerberos.signInByAsking(name, realm: message.realm, options: options)
             }
         }
-        sessionsChanged()
+        delegate.sessionsChanged()
         return try Self.response(SessionsReply(sessions: [.init(session)]))
     }
 
@@ -59,7 +59,7 @@ extension AgentAPI {
                 problems.append(AgentProblem(error))
             }
         }
-        sessionsChanged()
+        delegate.sessionsChanged()
         if reply.sessions.isEmpty, let problem = problems.first { throw problem }
         reply.problems = problems.isEmpty ? nil : problems
         return try Self.response(reply)
@@ -77,7 +77,7 @@ extension AgentAPI {
             from: Secret(message.password),
             to: Secret(message.newPassword)
         )
-        sessionsChanged()
+        delegate.sessionsChanged()
         return try Self.response(
             PasswordChangeDocument(
                 principal: change.principal.description,
@@ -98,7 +98,7 @@ extension AgentAPI {
             realm: whom == nil ? selection.realm : nil,
             includingOthers: selection.all ?? false
         )
-        sessionsChanged()
+        delegate.sessionsChanged()
         let (ended, left) = (result.ended.map(\.principal.description), result.left.map(\.principal.description))
         return try Self.response(SignOutDocument(ended: ended, left: left))
     }

@@ -24,7 +24,7 @@ extension AgentAPI {
             document.failure = "\(error)"
         }
         document.agent = true
-        document.process = await facts()
+        document.process = await delegate.processStatus()
         // An agent without caches of its own uses the system's.
         document.cacheMode = document.process?.caches == nil ? "system" : "agent"
         document.process?.connections = connections.count
@@ -49,7 +49,7 @@ extension AgentAPI {
 
     /// `POST /v1/stop`: the requests in progress finish first.
     func stop(_ request: Request, _ context: AgentContext) async throws -> Response {
-        stop()
+        delegate.stop()
         return Response(status: .accepted)
     }
 }

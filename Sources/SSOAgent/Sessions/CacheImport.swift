@@ -133,7 +133,7 @@ extension Agent {
         guard (try? await system.defaultCacheName().type) != "KCM" else { return }
         let target = RealmConfiguration(
             realm: "",
-            libdefaults: ["kcm_socket": cacheSocket ?? options.runtime.kcmSocket],
+            libdefaults: ["kcm_socket": files.cacheSocket ?? options.runtime.kcmSocket],
             base: .files(options.systemConfiguration),
             defaultCacheName: "KCM:"
         )

@@ -4,8 +4,8 @@ internal import SignOnPolicy
 extension SessionSchedule {
     /// Records a change of the network. The KDCs are probed soon, and after failures again for about 15 seconds.
     package mutating func networkChanged(at now: Moment) {
-        for (key, entry) in entries where dueDate(entry)?.isOver(at: now) == true { entries[key]?.isWanted = true }
-        for realm in Set(configurations.map(\.realm)).union(entries.values.map(\.session.realm)) {
+        for (key, entry) in entries where dueDate(entry)?.isOver(at: now) == true { entries[key]?.renewal.isWanted = true }
+        for realm in Set(rules.configurations.map(\.realm)).union(entries.values.map(\.session.realm)) {
             var reach = realms[realm] ?? RealmReach()
             reach.pause = RealmReach.firstPause
             if reach.isProbing { reach.hasChanged = true }
@@ -44,9 +44,11 @@ extension SessionSchedule {
     /// Makes retries after failures due now, and abandons attempts whose reply should have arrived by now.
     private mutating func retry(_ realm: String, at now: Moment) {
         for (key, entry) in entries where entry.session.realm == realm {
-            if entry.failures > 0 { entries[key]?.notBefore = now.uptime }
-            entries[key]?.failures = 0
-            if let begun = entry.attempt, now.uptime - begun > RealmReach.firstPause { pending.append(.abandon(key)) }
+            if entry.renewal.failures > 0 { entries[key]?.renewal.notBefore = now.uptime }
+            entries[key]?.renewal.failures = 0
+            if entry.renewal.isInProgress, let attempt = entry.renewal.attempt, now.uptime - attempt.begun > RealmReach.firstPause {
+                pending.append(.abandon(key))
+            }
         }
     }
 
@@ -59,7 +61,7 @@ extension SessionSchedule {
 
     private func knownPrincipal(of realm: String) -> String? {
         entries.values.filter { $0.session.realm == realm }.map(\.session.key.principal).min()
-            ?? configurations.first { $0.realm == realm }?.principalName
+            ?? rules.configurations.first { $0.realm == realm }?.principalName
     }
 }
 

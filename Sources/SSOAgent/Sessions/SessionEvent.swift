@@ -108,7 +108,7 @@ package final class EventHub: Sendable {
 
 /// Runs the administrator's program for each event, a few at a time, and logs each of its failures once.
 ///
-/// Isolation: events come from any thread; all other state belongs to the task of ``run(_:)``.
+/// Isolation: events come from any thread; all other state belongs to the task of ``run()``.
 struct EventRuns: Sendable {
     private enum Occasion: Sendable {
         case happened(SessionEvent)
@@ -117,6 +117,7 @@ struct EventRuns: Sendable {
     }
 
     private let occasions = AsyncStream.makeStream(of: Occasion.self)
+    private let program: @Sendable (SessionEvent) async -> String?
     private let journal: Journal
 
     /// The maximum number of concurrent runs.
@@ -124,15 +125,19 @@ struct EventRuns: Sendable {
     /// The maximum number of waiting events; if there are more, the oldest are dropped.
     static let backlog = 64
 
-    init(_ journal: Journal) { self.journal = journal }
+    /// - Parameters:
+    ///   - program: Runs the program for an event, and returns a description of its failure, or nil.
+    ///   - journal: Receives the failures.
+    init(_ program: @escaping @Sendable (SessionEvent) async -> String?, _ journal: Journal) {
+        self.program = program
+        self.journal = journal
+    }
 
     /// Adds an event. Can be called from any thread.
     func note(_ event: SessionEvent) { occasions.continuation.yield(.happened(event)) }
 
     /// Runs the program until the task is canceled. This also cancels the runs in progress and waits for them to end.
-    ///
-    /// - Parameter program: Runs the program for an event, and returns a description of its failure, or nil.
-    func run(_ program: @escaping @Sendable (SessionEvent) async -> String?) async {
+    func run() async {
         await withDiscardingTaskGroup { group in
             var (waiting, running, reported): ([SessionEvent], Int, String?) = ([], 0, nil)
             for await occasion in occasions.stream {
@@ -149,7 +154,7 @@ struct EventRuns: Sendable {
                 while running < Self.limit, !waiting.isEmpty {
                     let event = waiting.removeFirst()
                     running += 1
-                    group.addTask { [occasions] in occasions.continuation.yield(.ended(fault: await program(event))) }
+                    group.addTask { [occasions, program] in occasions.continuation.yield(.ended(fault: await program(event))) }
                 }
             }
             group.cancelAll()

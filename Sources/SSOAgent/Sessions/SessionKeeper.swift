@@ -4,24 +4,17 @@ package import SignOnPolicy
 internal import Synchronization
 
 /// Keeps the sessions alive, and ends them when the profiles require it: carries out the actions of a ``SessionSchedule``, and sends its
-/// events to the ``EventHub``.
+/// events to the ``SessionReports``.
 ///
 /// Isolation: input comes through the inbox from any thread; the schedule belongs to the actor.
 package actor SessionKeeper {
     private let current: CurrentExtension
-    private let events: EventHub
+    nonisolated let reports: SessionReports
     private let clock: any WakeClock
-    private let network: AsyncStream<Void>?
-    private let happened: @Sendable (SessionEvent) -> Void
-    private let log: @Sendable (String) -> Void
-    private let note: @Sendable (String) -> Void
     nonisolated let inbox = KeeperInbox()
     private var schedule: SessionSchedule
+    private var looks = LookPacing()
     private var tasks: [Work: Task<Void, Never>] = [:]
-    private var timer: Task<Void, Never>?
-    /// The earliest uptime of the next look, so that frequent changes are looked at together.
-    private var lookNotBefore = -Double.infinity
-    private var wantsLook = true
 
     /// The number of tickets from which a look frees enough memory to be worth returning to the system.
     private static let manyTickets = 1000
@@ -30,38 +23,27 @@ package actor SessionKeeper {
         case refresh(SessionSnapshot.Key)
         case probe(String)
         case signOut(String)
-        case network
+        /// Waits until the next turn.
+        case timer
     }
 
     /// - Parameters:
     ///   - current: Provides the extension whose sessions are kept alive.
-    ///   - events: Receives the events.
+    ///   - reports: Receives what happens to the sessions.
     ///   - clock: The source of the time.
-    ///   - network: Yields when the machine's network may have changed; nil means never.
     ///   - schedule: Decides about the sessions; by default one for the extension's profiles.
-    ///   - happened: Receives the changes of each session.
-    ///   - log: Receives a line for each failure, without secrets.
-    ///   - note: Receives a line for each sign-out that no person or program asked for.
-    package init(
+    init(
         _ current: CurrentExtension,
-        events: EventHub,
+        _ reports: SessionReports,
         clock: any WakeClock = SystemClock(),
-        network: AsyncStream<Void>? = nil,
-        schedule: SessionSchedule? = nil,
-        happened: @escaping @Sendable (SessionEvent) -> Void = { _ in },
-        log: @escaping @Sendable (String) -> Void = { _ in },
-        note: @escaping @Sendable (String) -> Void = { _ in }
+        schedule: SessionSchedule? = nil
     ) {
         self.current = current
-        self.events = events
+        self.reports = reports
         self.clock = clock
-        self.network = network
         var schedule = schedule ?? SessionSchedule(current.value.policy.configurations)
         schedule.began = clock.now.wall
         self.schedule = schedule
-        self.happened = happened
-        self.log = log
-        self.note = note
     }
 
     /// Reports that the sessions may have changed. It is cheap to call often.
@@ -73,6 +55,9 @@ package actor SessionKeeper {
     /// Records that the user has locked the screen or logged out.
     package nonisolated func note(_ change: LoginChange) { inbox.put { $0.logins.insert(change) } }
 
+    /// Records that the machine's network may have changed.
+    nonisolated func networkChanged() { inbox.put { $0.hasNetworkChanged = true } }
+
     /// Records that other profiles are active and the extension has been replaced.
     package nonisolated func configure(_ configurations: [ExtensionConfiguration]) {
         inbox.put {
@@ -83,15 +68,8 @@ package actor SessionKeeper {
 
     /// Runs until the task is canceled. This also cancels the tasks in progress and waits for them to end. Call it once.
     package func run() async {
-        if let network {
-            tasks[.network] = Task { [inbox] in
-                for await _ in network { inbox.put { $0.hasNetworkChanged = true } }
-            }
-        }
         poke()
         for await _ in inbox.rings { await turn() }
-        timer?.cancel()
-        await timer?.value
         for task in tasks.values { task.cancel() }
         for task in tasks.values { await task.value }
     }
@@ -102,13 +80,12 @@ package actor SessionKeeper {
         if contents.configurations != nil { await look() }
         take(contents)
         // The look finds recent sign-ins, so that they are signed out as well.
-        if !contents.logins.isEmpty { (wantsLook, lookNotBefore) = (true, clock.now.uptime) }
-        if wantsLook, clock.now.uptime >= lookNotBefore { await look() }
+        if !contents.logins.isEmpty { looks.want(at: clock.now.uptime) }
+        if looks.areDue(at: clock.now.uptime) { await look() }
         let now = clock.now
         for change in contents.logins { schedule.note(change, at: now) }
         for action in schedule.actions(at: now) { carryOut(action) }
-        for event in schedule.takeEvents() { happened(event) }
-        let wait = wantsLook ? min(schedule.wait(at: now), lookNotBefore - now.uptime) : schedule.wait(at: now)
+        let wait = min(schedule.wait(at: now), looks.wait(at: now.uptime) ?? .infinity)
         // A shorter wait than the clock's resolution would cause an endless loop.
         setTimer(at: now.uptime + max(wait, 0.01))
     }
@@ -118,7 +95,6 @@ package actor SessionKeeper {
         if let configurations = contents.configurations { schedule.configure(configurations, at: now) }
         for (principal, moment) in contents.uses { schedule.noteUse(of: principal, at: moment) }
         for result in contents.results {
-            wantsLook = true
             switch result {
             case .refresh(let key, let outcome):
                 tasks[.refresh(key)] = nil
@@ -130,10 +106,10 @@ package actor SessionKeeper {
                 tasks[.signOut(principal)] = nil
                 schedule.signOutFinished(principal, ended: ended, at: now)
             }
-            lookNotBefore = now.uptime
+            looks.want(at: now.uptime)
         }
         if contents.hasNetworkChanged { schedule.networkChanged(at: now) }
-        if contents.isPoked { wantsLook = true }
+        if contents.isPoked { looks.want() }
     }
 
     /// Reads the caches. If they cannot be read, the known state stays.
@@ -146,16 +122,15 @@ package actor SessionKeeper {
             // The look has read every ticket.
             if seen.reduce(0, { $0 + $1.services.count }) > Self.manyTickets { ProcessMemory.giveBackFreed() }
         } catch {
-            log("the credential caches cannot be read: \(error)")
+            reports.journal.failure("the credential caches cannot be read: \(error)")
         }
-        wantsLook = false
-        // At most a twentieth of the time is spent looking. What the machine slept meanwhile does not count.
-        lookNotBefore = clock.now.uptime + max(1, 20 * (clock.awake - begun))
+        // What the machine slept meanwhile does not count.
+        looks.finished(at: clock.now.uptime, after: clock.awake - begun)
     }
 
     private func setTimer(at uptime: Double) {
-        timer?.cancel()
-        timer = Task { [inbox, clock] in
+        tasks[.timer]?.cancel()
+        tasks[.timer] = Task { [inbox, clock] in
             guard (try? await clock.sleep(until: uptime)) != nil else { return }
             inbox.put { $0.isPoked = true }
         }
@@ -165,7 +140,8 @@ package actor SessionKeeper {
 extension SessionKeeper {
     private func carryOut(_ action: SessionSchedule.Action) {
         switch action {
-        case .send(let event): events.send(event)
+        case .send(let event): reports.events.send(event)
+        case .report(let event): reports.program?.note(event)
         case .refresh(let key): refresh(key)
         case .abandon(let key): tasks[.refresh(key)]?.cancel()
         case .probe(let realm, let principal):
@@ -179,7 +155,7 @@ extension SessionKeeper {
 
     private func refresh(_ key: SessionSnapshot.Key) {
         let due = schedule.entries[key]?.session.ticket
-        tasks[.refresh(key)] = Task { [inbox, log, kerberos = current.value] in
+        tasks[.refresh(key)] = Task { [inbox, journal = reports.journal, kerberos = current.value] in
             let outcome: RefreshOutcome
             do throws(KerberosError) {
                 // The session is looked up only for this purpose, so that no copy of its keys is kept here.
@@ -189,25 +165,59 @@ extension SessionKeeper {
                 outcome = session == nil ? .gone : .refreshed
             } catch {
                 outcome = RefreshOutcome(error)
-                log("the ticket of \(key.principal) was not reacquired: \(error)")
+                journal.failure("the ticket of \(key.principal) was not reacquired: \(error)")
             }
             inbox.put { $0.results.append(.refresh(key, outcome)) }
         }
     }
 
     private func signOut(_ principal: String, includingOthers: Bool) {
-        let reason = schedule.signOutReasons.removeValue(forKey: principal)
-        tasks[.signOut(principal)] = Task { [inbox, log, note, kerberos = current.value] in
+        let reason = schedule.signOutReason(of: principal)
+        tasks[.signOut(principal)] = Task { [inbox, journal = reports.journal, kerberos = current.value] in
             var ended: Set<SessionSnapshot.Key>?
             do throws(KerberosError) {
                 let result = try await kerberos.signOut(try Principal(principal), includingOthers: includingOthers)
                 ended = Set(result.ended.map(SessionSnapshot.Key.init))
-                if !result.ended.isEmpty { note("\(principal) was signed out\(reason.map { " \($0.description)" } ?? "").") }
+                if !result.ended.isEmpty { journal.note("\(principal) was signed out\(reason.map { " \($0.description)" } ?? "").") }
             } catch {
-                log("\(principal) was not signed out: \(error)")
+                journal.failure("\(principal) was not signed out: \(error)")
             }
             inbox.put { [ended] in $0.results.append(.signOut(principal: principal, ended: ended)) }
         }
+    }
+}
+
+/// Where a ``SessionKeeper`` reports what happens to the sessions.
+struct SessionReports: Sendable {
+    /// Delivers the events to the clients of the API.
+    let events: EventHub
+    /// Logs each failure, and each sign-out that no person or program asked for.
+    let journal: Journal
+    /// Runs the administrator's program for the changes of each session; nil if there is none.
+    var program: EventRuns?
+}
+
+/// Decides when the caches are read next: frequent changes are looked at together, and at most a twentieth of the time is spent looking.
+private struct LookPacing {
+    private var isWanted = true
+    /// The earliest uptime of the next look.
+    private var notBefore = -Double.infinity
+
+    /// Requests a look, at this uptime or else as soon as the pace allows.
+    mutating func want(at uptime: Double? = nil) {
+        isWanted = true
+        if let uptime { notBefore = uptime }
+    }
+
+    func areDue(at uptime: Double) -> Bool { isWanted && uptime >= notBefore }
+
+    /// The wait until the next look, in seconds; nil if none is wanted.
+    func wait(at uptime: Double) -> Double? { isWanted ? notBefore - uptime : nil }
+
+    /// Records a look that took this many seconds.
+    mutating func finished(at uptime: Double, after seconds: Double) {
+        isWanted = false
+        notBefore = uptime + max(1, 20 * seconds)
     }
 }
 

@@ -22,64 +22,31 @@ package struct SessionSchedule: Sendable {
         case signOut(principal: String, includingOthers: Bool)
         /// Send an event to all listeners.
         case send(AgentEvent)
+        /// Run the administrator's program for a change of a session's ticket. Sessions that existed at the first look cause none.
+        case report(SessionEvent)
     }
 
-    /// A session and the state of its renewal.
+    /// A session and the state of its renewal and its sign-out.
     struct Entry {
         var session: SessionSnapshot
         /// When this ticket was first observed.
         var seen: Moment
         var lastUse: Moment
-        /// The uptime at which the attempt in progress began; nil if there is none.
-        var attempt: Double?
-        /// The ticket that the last attempt was to replace.
-        var attempted: SessionSnapshot.Ticket?
-        /// Whether the attempt with a certificate began after its ticket expired: no other attempt follows it.
-        var isLastAttempt = false
-        var failures = 0
-        /// The uptime before which no attempt starts.
-        var notBefore = -Double.infinity
-        /// Whether the network has changed since the renewal was due, for profiles that leave renewals to the requests.
-        var isWanted = false
-        /// Whether a refresh has succeeded: the next look finds another ticket, which may have the same times.
-        var isRefreshed = false
-        /// Whether nothing is left to try, so that a person has to sign in. Reset when another ticket is observed.
-        var isStopped = false
-        var isExpiryTold = false
-        /// Whether the failure to renew this ticket was reported.
-        var isFailureReported = false
-        var reportedEnd: Date?
-        /// Whether no profile names the realm any more, so that the sessions of this project are to end.
-        var isProfileGone = false
-        /// Whether a sign-out is in progress.
-        var isEnding = false
-        /// The uptime before which a failed sign-out is not retried.
-        var endNotBefore = -Double.infinity
+        /// The uptime at which the cache was first found without its ticket; nil if it has one.
         var missingSince: Double?
-        /// When a user action ended the session.
-        var endOrdered: Moment?
-        /// The user action that ended the session.
-        var endOrderedBy: LoginChange?
+        var isExpiryTold = false
+        var renewal = RenewalState()
+        var signOut = SignOutState()
     }
 
     var entries: [SessionSnapshot.Key: Entry] = [:]
     var realms: [String: RealmReach] = [:]
-    var configurations: [ExtensionConfiguration]
+    var rules: SessionRules
     var backoff: Backoff
-    var calendar: Calendar
-    private var hasLooked = false
-    /// When other programs could first use the caches. A sign-in between then and the first look counts as new.
-    package var began: Date?
-    /// The last known password change by principal.
-    var passwordChanges: [String: Date] = [:]
-    /// When the password's expiry was last reported, by principal.
-    var expiryNotices: [String: Date] = [:]
-    /// The reason for the last sign-out of each principal.
-    var signOutReasons: [String: SignOutReason] = [:]
+    private var firstLook = FirstLook()
+    private var passwords = PasswordNotices()
     /// Actions that the next call of ``actions(at:)`` returns first.
     var pending: [Action] = []
-    /// Session events since the last ``takeEvents()``.
-    var pendingEvents: [SessionEvent] = []
 
     /// The longest wait between looks, in seconds, because changes of the wall clock are noticed only at a look.
     static let longestWait = 60.0
@@ -99,53 +66,58 @@ package struct SessionSchedule: Sendable {
         backoff: Backoff = Backoff(),
         calendar: Calendar = .autoupdatingCurrent
     ) {
-        self.configurations = configurations
+        rules = SessionRules(configurations: configurations, calendar: calendar)
         self.backoff = backoff
-        self.calendar = calendar
+    }
+
+    /// When other programs could first use the caches. A sign-in between then and the first look counts as new.
+    package var began: Date? {
+        get { firstLook.began }
+        set { firstLook.began = newValue }
     }
 
     /// Records the sessions that a look at the caches found.
     package mutating func observe(_ sessions: [SessionSnapshot], at now: Moment) {
         for session in sessions {
             observe(session, at: now)
-            notePasswordChange(session, isNews: hasLooked, at: now)
+            notePasswordChange(session, isNews: firstLook.isOver, at: now)
         }
         let present = Set(sessions.map(\.key))
         for key in entries.keys where !present.contains(key) { miss(key, at: now) }
-        hasLooked = true
+        firstLook.isOver = true
     }
 
     private mutating func observe(_ session: SessionSnapshot, at now: Moment) {
         guard var entry = entries[session.key] else {
             var entry = Entry(session: session, seen: now, lastUse: now)
             // Sessions that exist at the start are not reported.
-            entry.isExpiryTold = !hasLooked && session.ticket.expires <= now.wall
+            entry.isExpiryTold = !firstLook.isOver && session.ticket.expires <= now.wall
             entries[session.key] = entry
             if session.ticket.expires > now.wall {
-                if hasLooked { tell(.gotNewCredential, session, at: now) }
-                if hasLooked || isSinceBegin(session) { pendingEvents.append(SessionEvent(.new, session)) }
+                if firstLook.isOver { tell(.gotNewCredential, session, at: now) }
+                if firstLook.isNew(session) { pending.append(.report(SessionEvent(.new, session))) }
             }
             return
         }
         entry.missingSince = nil
-        if session.ticket != entry.session.ticket || entry.isRefreshed {
+        if session.ticket != entry.session.ticket || entry.renewal.isRefreshed {
             entry.seen = now
-            entry.isRefreshed = false
-            entry.isStopped = false
-            entry.failures = 0
+            entry.renewal.isRefreshed = false
+            entry.renewal.isStopped = false
+            entry.renewal.failures = 0
             // With a clock that is far ahead, the new ticket is expired too, which is not reported again.
             entry.isExpiryTold = entry.isExpiryTold && session.ticket.expires <= now.wall
-            entry.isFailureReported = false
+            entry.renewal.isFailureReported = false
             if session.ticket.expires > now.wall {
                 tell(.gotNewCredential, session, at: now)
                 let isSameSignIn = session.signedInAt == entry.session.signedInAt
-                pendingEvents.append(SessionEvent(isSameSignIn ? .renewed : .new, session))
+                pending.append(.report(SessionEvent(isSameSignIn ? .renewed : .new, session)))
             }
             // A person or a keytab has signed in. A renewal keeps the time of its sign-in.
             if session.signedInAt != entry.session.signedInAt {
                 entry.lastUse = now
-                entry.isEnding = false
-                entry.endOrdered = nil
+                entry.signOut.reason = nil
+                entry.signOut.order = nil
             }
         }
         if !session.services.isSubset(of: entry.session.services) { entry.lastUse = now }
@@ -153,22 +125,17 @@ package struct SessionSchedule: Sendable {
         entries[session.key] = entry
     }
 
-    /// Returns whether the sign-in is not older than ``began``, which is rounded down because the KDC's times are in whole seconds.
-    private func isSinceBegin(_ session: SessionSnapshot) -> Bool {
-        began.map { session.signedInAt.timeIntervalSince1970 >= $0.timeIntervalSince1970.rounded(.down) } ?? false
-    }
-
     /// Handles a cache without its ticket: it is gone, or another program has emptied it to write it.
     private mutating func miss(_ key: SessionSnapshot.Key, at now: Moment) {
         guard var entry = entries[key] else { return }
         let since = entry.missingSince ?? now.uptime
-        guard entry.isEnding || now.uptime - since >= Self.absence else {
+        guard entry.signOut.isInProgress || now.uptime - since >= Self.absence else {
             entry.missingSince = since
             entries[key] = entry
             return
         }
         entries[key] = nil
-        pendingEvents.append(SessionEvent(.destroyed, entry.session))
+        pending.append(.report(SessionEvent(.destroyed, entry.session)))
         if !entries.keys.contains(where: { $0.principal == key.principal }) { tell(.signedOut, entry.session, at: now) }
     }
 
@@ -176,17 +143,6 @@ package struct SessionSchedule: Sendable {
     package mutating func noteUse(of principal: String?, at moment: Moment) {
         for (key, entry) in entries where (principal ?? key.principal) == key.principal && entry.lastUse.uptime < moment.uptime {
             entries[key]?.lastUse = moment
-        }
-    }
-
-    /// Records which sessions a sign-out has ended; nil if it failed. The others continue. The sign-out is retried after a failure, and if
-    /// a limit still requires it.
-    package mutating func signOutFinished(_ principal: String, ended: Set<SessionSnapshot.Key>?, at now: Moment) {
-        for key in entries.keys where key.principal == principal && ended?.contains(key) != true {
-            entries[key]?.isEnding = false
-            // The remaining sessions are those of other programs.
-            if ended != nil { entries[key]?.isProfileGone = false }
-            entries[key]?.endNotBefore = now.uptime + Self.longestWait
         }
     }
 
@@ -203,25 +159,19 @@ package struct SessionSchedule: Sendable {
         return pending
     }
 
-    /// Returns and removes the session events since the last call, in order. Sessions that existed at the first look cause no event.
-    package mutating func takeEvents() -> [SessionEvent] {
-        defer { pendingEvents = [] }
-        return pendingEvents
-    }
-
     /// The wait until the next look if nothing happens, in seconds.
     package func wait(at now: Moment) -> Double {
         var waits = [Self.longestWait]
         for entry in entries.values {
             if let since = entry.missingSince { waits.append(since + Self.absence - now.uptime) }
             waits.append(entry.session.ticket.expires.timeIntervalSince(now.wall))
-            if let due = refreshDate(entry), entry.attempt == nil {
-                waits.append(max(due.remaining(at: now), entry.notBefore - now.uptime))
+            if let due = refreshDate(entry), !entry.renewal.isInProgress {
+                waits.append(max(due.remaining(at: now), entry.renewal.notBefore - now.uptime))
             }
-            if entry.isProfileGone, !entry.isEnding { waits.append(entry.endNotBefore - now.uptime) }
-            if let end = end(of: entry, at: now), !entry.isEnding {
-                waits.append(max(end.remaining(at: now), entry.endNotBefore - now.uptime))
-                if entry.reportedEnd != end.wall { waits.append(end.remaining(at: now) - Self.warningTime) }
+            if entry.signOut.isProfileGone, !entry.signOut.isInProgress { waits.append(entry.signOut.notBefore - now.uptime) }
+            if let end = end(of: entry, at: now), !entry.signOut.isInProgress {
+                waits.append(max(end.remaining(at: now), entry.signOut.notBefore - now.uptime))
+                if entry.signOut.reportedEnd != end.wall { waits.append(end.remaining(at: now) - Self.warningTime) }
             }
         }
         waits += realms.values.compactMap { $0.wait(at: now) }
@@ -246,21 +196,53 @@ extension SessionSchedule {
     /// Reports a password change once for all caches that contain it.
     ///
     /// - Parameter isNews: Whether the change can have happened since the last look.
-    mutating func notePasswordChange(_ session: SessionSnapshot, isNews: Bool, at now: Moment) {
-        let principal = session.key.principal
-        guard let changed = session.passwordChanged, passwordChanges[principal].map({ $0 < changed }) ?? true else { return }
-        passwordChanges[principal] = changed
-        if isNews { tell(.passwordChanged, session, at: now, date: changed) }
+    private mutating func notePasswordChange(_ session: SessionSnapshot, isNews: Bool, at now: Moment) {
+        guard let changed = passwords.takeChange(of: session), isNews else { return }
+        tell(.passwordChanged, session, at: now, date: changed)
     }
 
     /// Reports at most once a day that a password expires soon.
-    mutating func notePasswordExpiry(of key: SessionSnapshot.Key, at now: Moment) {
+    private mutating func notePasswordExpiry(of key: SessionSnapshot.Key, at now: Moment) {
         guard let session = entries[key]?.session, let expires = session.passwordExpires,
-            configurations.passwordRules(for: session.realm).isNoticeDue(expires: expires, now: now.wall)
+            rules.configurations.passwordRules(for: session.realm).isNoticeDue(expires: expires, now: now.wall),
+            passwords.takeNotice(for: key.principal, at: now.wall)
         else { return }
-        // Setting the clock back must not suppress the report for long.
-        if let told = expiryNotices[key.principal], abs(now.wall.timeIntervalSince(told)) < 86_400 { return }
-        expiryNotices[key.principal] = now.wall
         tell(.passwordExpiring, session, at: now, date: expires)
+    }
+}
+
+/// Distinguishes the sessions that exist at the first look from those that begin later.
+private struct FirstLook: Sendable {
+    /// When other programs could first use the caches.
+    var began: Date?
+    var isOver = false
+
+    /// Whether the session began since ``began``, which is rounded down because the KDC's times are in whole seconds.
+    func isNew(_ session: SessionSnapshot) -> Bool {
+        isOver || began.map { session.signedInAt.timeIntervalSince1970 >= $0.timeIntervalSince1970.rounded(.down) } ?? false
+    }
+}
+
+/// What has been reported about the principals' passwords.
+private struct PasswordNotices: Sendable {
+    /// The last known password change by principal.
+    private var changes: [String: Date] = [:]
+    /// When the password's expiry was last reported, by principal.
+    private var expiries: [String: Date] = [:]
+
+    /// Returns when the session's password was changed, if that is not known yet.
+    mutating func takeChange(of session: SessionSnapshot) -> Date? {
+        let principal = session.key.principal
+        guard let changed = session.passwordChanged, changes[principal].map({ $0 < changed }) ?? true else { return nil }
+        changes[principal] = changed
+        return changed
+    }
+
+    /// Whether the expiry was not reported within the last day; records a report in that case.
+    mutating func takeNotice(for principal: String, at now: Date) -> Bool {
+        // Setting the clock back must not suppress the report for long.
+        if let told = expiries[principal], abs(now.timeIntervalSince(told)) < 86_400 { return false }
+        expiries[principal] = now
+        return true
     }
 }

@@ -1,7 +1,5 @@
 internal import Foundation
-internal import KCM
 package import SSOAgentClient
-internal import Synchronization
 internal import SystemSupport
 
 extension Agent {
@@ -60,103 +58,13 @@ extension Agent {
         return nil
     }
 
-    /// Periodically checks that clients find this agent, until the task is canceled.
-    func watchSockets(_ caches: KCMServer?, _ api: AgentAPI) async {
-        let folder = FileIdentity(path: options.runtime.path)
-        while (try? await Task.sleep(for: Self.lookInterval)) != nil {
-            // If the runtime directory is gone, the idle check stops the agent.
-            guard FileIdentity(path: options.runtime.path) == folder else { continue }
-            guard await keepsSockets(caches, api) else { return stop() }
-        }
-    }
-
-    /// Each check costs two calls of lstat(2).
-    private static let lookInterval = Duration.seconds(2)
-
-    /// Checks whether clients still find this agent. Binds lost sockets again, and reports those that cannot be bound.
-    ///
-    /// - Returns: False if another process serves the clients now, so that this agent has to stop.
-    private func keepsSockets(_ caches: KCMServer?, _ api: AgentAPI) async -> Bool {
-        for (index, place) in places.withLock({ $0 }).enumerated() {
-            switch place.state {
-            case .unchanged:
-                if reportedLoss(of: place, nil) != nil { journal.settle(place.path, "\(place.path): the socket is served again.") }
-            case .served(let listener):
-                let name = if case .other(let name) = listener.kind { name } else { "an agent" }
-                journal.note(
-                    "\(place.path): \(name) (process \(listener.processID)) listens there now, so this agent hands over and exits."
-                )
-                return false
-            case .lost:
-                do {
-                    try await bindAgain(index, place, caches, api)
-                } catch {
-                    let sentence = "\(error)"
-                    if reportedLoss(of: place, sentence) != sentence {
-                        journal.failure("\(sentence) Until then, clients cannot find this agent.")
-                    }
-                }
-            }
-        }
-        return true
-    }
-
-    private func bindAgain(_ index: Int, _ place: SocketPlace, _ caches: KCMServer?, _ api: AgentAPI) async throws {
-        guard FileIdentity(path: place.path) != place.file else { return try place.makeLink() }
-        let socket = try ListeningSocket.bind(path: place.path)
-        let (file, copy) = (socket.file, socket.duplicate()?.take())
-        do {
-            try await serve(socket, at: place, caches, api)
-        } catch {
-            // Clients must not find a socket that no process serves, because they would wait forever.
-            copy.map { _ = close($0) }
-            file?.unlink(place.path)
-            throw error
-        }
-        places.withLock {
-            $0[index].copy.map { _ = close($0) }
-            $0[index].file = file
-            $0[index].isOwn = true
-            $0[index].copy = copy
-        }
-        _ = reportedLoss(of: place, nil)
-        let sentence = "\(place.path): the socket was lost, and was bound again."
-        if place.isOwn {
-            journal.settle(place.path, sentence)
-        } else {
-            journal.failure("\(sentence) systemd does not know the new socket; restart the socket unit.")
-        }
-    }
-
-    // The optimizer of Swift 6.3.1 crashes if this is inlined into a function that catches its errors.
-    @inline(never) private func serve(
-        _ socket: consuming ListeningSocket,
-        at place: SocketPlace,
-        _ caches: KCMServer?,
-        _ api: AgentAPI
-    ) async throws {
-        switch place.socket {
-        // The engine's next call uses the new socket, because the former one is closed after that.
-        case .caches: try await caches?.serve(socket) { [ownCaches] in _ = ownCaches?.lead(to: place.path) }
-        case .requests: try await api.serve(socket)
-        }
-    }
-
-    /// Stores the last failure reported for a socket, and returns the previous one.
-    private func reportedLoss(of place: SocketPlace, _ sentence: String?) -> String? {
-        losses.withLock { losses in
-            defer { losses[place.path] = sentence }
-            return losses[place.path]
-        }
-    }
-
     /// Stops the agent when an upgrade has replaced its program file, so that the new program serves the clients.
     func watchProgram() async {
         guard var program = ProgramFile() else { return }
         while (try? await Task.sleep(for: Self.programInterval)) != nil {
             guard program.wasReplaced() else { continue }
             journal.note("\(program.path) was replaced, so the agent restarts with the new program.")
-            return stop(isSystemds ? .replaced : .restart(path: program.path, sockets: socketsValue))
+            return stop(isSystemds ? .replaced : .restart(path: program.path, sockets: files.inheritance))
         }
     }
 
@@ -171,29 +79,6 @@ extension Agent {
 
     /// The variable that passes the sockets' descriptors to a program that this process executes.
     package static let socketsVariable = InheritedSockets.ownVariable
-
-    private var socketsValue: String {
-        let copies = places.withLock { $0.compactMap(\.copy) }
-        return ([getpid()] + copies).map(String.init).joined(separator: ":")
-    }
-
-    /// Closes the duplicate descriptors, so that no client waits at a socket that this process no longer serves.
-    func closeCopies() {
-        let copies = places.withLock { places in
-            defer { for index in places.indices { places[index].copy = nil } }
-            return places.compactMap(\.copy)
-        }
-        for copy in copies { close(copy) }
-    }
-
-    /// Removes the agent's own sockets and the krb5.conf that names them, so that the session's programs use the system's default cache
-    /// again. Files that have replaced them stay, and so do systemd's sockets.
-    func removeOwnFiles() {
-        let own = places.withLock { $0 }.filter(\.isOwn)
-        for place in own { place.removeOwnFile() }
-        guard !own.isEmpty, !own.contains(where: { RuntimeDirectory.listener(atPath: $0.path) != nil }) else { return }
-        configuration.withLock { $0 }?.unlink(options.runtime.sessionConfiguration)
-    }
 
     /// Waits for work that may block on another process's cache, because libkrb5 has no time limit there. Work that exceeds the limit
     /// continues in the background.

@@ -15,7 +15,7 @@ import Testing
 /// the other user.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]))
 struct AudienceTests {
-    private static let operations = AgentAPI.operations(of: .unconfigured).map {
+    private static let operations = AgentAPI.operations(of: .unconfigured()).map {
         (method: $0.method.rawValue, path: $0.path, audience: $0.audience)
     }
 

@@ -27,7 +27,7 @@ struct EventStreamTests {
             sent[1].kind = .init(rawValue: "of a later version")
             for event in sent { agent.events.send(event) }
             #expect(try await comesTrue { seen.withLock { $0.count } == 2 })
-            await agent.api.shutDown()
+            await agent.server.shutDown()
             // No error is thrown, because the agent ended the stream.
             try await reading.value
             #expect(seen.withLock { $0 } == sent)
@@ -54,7 +54,7 @@ struct EventStreamTests {
                 for _ in 0..<20_000 { agent.events.send(event) }
                 #expect(try await agent.client().status().agent)
                 // The shutdown does not wait for the client that does not read; it ends after the grace period.
-                await agent.api.shutDown(grace: .milliseconds(200))
+                await agent.server.shutDown(grace: .milliseconds(200))
                 #expect(agent.api.connections.count == 0)
             }
         }

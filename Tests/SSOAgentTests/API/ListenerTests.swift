@@ -17,13 +17,14 @@ struct ListenerTests {
         let folder = "/tmp/api-\(UUID().uuidString.prefix(13))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let (path, api) = ("\(folder)/agent.sock", AgentAPI.unconfigured)
-        try await api.serve(try ListeningSocket.bind(path: path))
+        let (path, api) = ("\(folder)/agent.sock", AgentAPI.unconfigured())
+        let server = AgentAPIServer(api)
+        try await server.serve(try ListeningSocket.bind(path: path))
         try await RawConnection.open(path, sending: "\(request)\r\n") { (old: RawConnection) async throws in
             #expect(try await comesTrue { api.connections.count == 1 })
             for _ in 0..<3 {
                 #expect(unlink(path) == 0)
-                try await api.serve(try ListeningSocket.bind(path: path))
+                try await server.serve(try ListeningSocket.bind(path: path))
                 #expect(try await comesTrue { try listenerCount(at: path) == 1 })
             }
             try await RawConnection.open(path, sending: "\(request)Connection: close\r\n\r\n") { (new: RawConnection) async throws in
@@ -32,7 +33,7 @@ struct ListenerTests {
             try await old.send("\(request)Connection: close\r\n\r\n")
             #expect(try await old.answer().components(separatedBy: "HTTP/1.1 404").count == 3, "both requests are answered")
         }
-        await api.shutDown()
+        await server.shutDown()
         #expect(try await comesTrue { try listenerCount(at: path) == 0 })
     }
 
@@ -45,15 +46,10 @@ struct ListenerTests {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
             defer { try? FileManager.default.removeItem(atPath: folder) }
             let (reports, continuation) = AsyncStream.makeStream(of: Report.self)
-            let api = AgentAPI(
-                CurrentExtension(.init(.init(configurations: []))),
-                events: EventHub(),
-                facts: { .init(processID: 0, started: .distantPast) },
-                stop: {},
-                acceptFailure: { continuation.yield(Report(failure: $0, time: .now, processorTime: clock())) }
-            )
+            let api = AgentAPI.unconfigured { continuation.yield(Report(failure: $0, time: .now, processorTime: clock())) }
+            let server = AgentAPIServer(api)
             let path = "\(folder)/agent.sock"
-            try await api.serve(try ListeningSocket.bind(path: path))
+            try await server.serve(try ListeningSocket.bind(path: path))
             let request = Array("GET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
             let client = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
             let held = takeAllDescriptors()

@@ -38,7 +38,7 @@ import Testing
                 "\(method.uppercased()) \(path) \(audience(of: method, path))"
             }
         }
-        let table = AgentAPI.operations(of: AgentAPI.unconfigured).map { "\($0.method.rawValue) \($0.path) \($0.audience.rawValue)" }
+        let table = AgentAPI.operations(of: AgentAPI.unconfigured()).map { "\($0.method.rawValue) \($0.path) \($0.audience.rawValue)" }
         #expect(Set(documented) == Set(table))
         #expect(documented.count == 15)
     }
@@ -104,12 +104,27 @@ import Testing
 
 extension AgentAPI {
     /// An API without any configuration.
-    static var unconfigured: AgentAPI {
+    ///
+    /// - Parameter acceptFailure: Receives why connections cannot be accepted, and nil when they are accepted again.
+    static func unconfigured(acceptFailure: @escaping @Sendable (String?) -> Void = { _ in }) -> AgentAPI {
         AgentAPI(
             CurrentExtension(.init(.init(configurations: []))),
-            events: EventHub(),
-            facts: { .init(processID: 0, started: .distantPast) },
-            stop: {}
+            delegate: IdleAgent(acceptFailure: acceptFailure),
+            events: EventHub()
         )
     }
+}
+
+/// An agent that has nothing to do.
+private struct IdleAgent: AgentAPIDelegate {
+    let acceptFailure: @Sendable (String?) -> Void
+
+    var isScreenLocked: Bool { false }
+
+    func processStatus() async -> StatusDocument.Process { .init(processID: 0, started: .distantPast) }
+    func stop() {}
+    func sessionsChanged() {}
+    func hasSignedIn(realm: String, principal: String?) async -> Bool { false }
+    func noteUse(of principal: String) {}
+    func acceptsConnections(failure reason: String?) { acceptFailure(reason) }
 }

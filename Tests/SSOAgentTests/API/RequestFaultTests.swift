@@ -177,7 +177,7 @@ struct RequestFaultTests {
             let head = "POST /v1/authorize HTTP/1.1\r\nHost: ksso\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
             try await RawConnection.open(agent.socketPath, sending: head) { connection in
                 #expect(try await comesTrue { agent.api.requests.load(ordering: .relaxed) == 1 })
-                async let end: Void = agent.api.shutDown(grace: .seconds(20))
+                async let end: Void = agent.server.shutDown(grace: .seconds(20))
                 try await connection.send(body)
                 #expect(try await connection.answer().hasPrefix("HTTP/1.1 200"))
                 await end

@@ -16,15 +16,42 @@ struct RunningAgent: Sendable {
     let events = EventHub()
     let current: CurrentExtension
     let api: AgentAPI
+    let server: AgentAPIServer
     let socketPath: String
     /// The default cache of its engine.
     let cacheName: String
+    private let calls = Calls()
     /// The number of requests to stop the agent.
-    let stops = Counter()
+    var stops: Counter { calls.stops }
     /// The number of reported changes of the sessions.
-    let changes = Counter()
+    var changes: Counter { calls.changes }
     /// The number of reported tokens.
-    let uses = Counter()
+    var uses: Counter { calls.uses }
+
+    /// What the API called on the agent.
+    private struct Calls: Sendable {
+        let stops = Counter()
+        let changes = Counter()
+        let uses = Counter()
+    }
+
+    private struct Delegate: AgentAPIDelegate {
+        let calls: Calls
+        let kerberos: KerberosExtension
+        let signsIn: @Sendable (KerberosExtension) async -> Bool
+        let isScreenLocked: Bool
+
+        func processStatus() async -> StatusDocument.Process {
+            StatusDocument.Process(processID: getpid(), started: Date(timeIntervalSince1970: 0))
+        }
+        func stop() { calls.stops.add() }
+        func sessionsChanged() { calls.changes.add() }
+        func hasSignedIn(realm: String, principal: String?) async -> Bool {
+            realm == "EXAMPLE.TEST" ? await signsIn(kerberos) : false
+        }
+        func noteUse(of principal: String) { calls.uses.add() }
+        func acceptsConnections(failure reason: String?) {}
+    }
 
     final class Counter: Sendable {
         private let value = Mutex(0)
@@ -69,15 +96,14 @@ struct RunningAgent: Sendable {
             isScreenLocked: isScreenLocked
         )
         let socket = try ListeningSocket.bind(path: agent.socketPath)
-        try await agent.api.serve(socket)
+        try await agent.server.serve(socket)
         let result: Result<Return, any Error>
         do {
             result = .success(try await body(agent))
         } catch {
             result = .failure(error)
         }
-        agent.events.close()
-        await agent.api.shutDown(grace: .seconds(1))
+        await agent.server.shutDown(grace: .seconds(1))
         try? FileManager.default.removeItem(atPath: directory)
         return try result.get()
     }
@@ -95,16 +121,9 @@ struct RunningAgent: Sendable {
         socketPath = "\(directory)/agent.sock"
         cacheName = "FILE:\(directory)/cache"
         current = CurrentExtension(kerberos, access: access ?? AccessPolicy(owner: geteuid()))
-        api = AgentAPI(
-            current,
-            events: events,
-            facts: { StatusDocument.Process(processID: getpid(), started: Date(timeIntervalSince1970: 0)) },
-            stop: { [stops] in stops.add() },
-            sessionsChanged: { [changes] in changes.add() },
-            signsIn: { realm, _ in realm == "EXAMPLE.TEST" ? await signsIn(kerberos) : false },
-            used: { [uses] _ in uses.add() },
-            isScreenLocked: { isScreenLocked }
-        )
+        let delegate = Delegate(calls: calls, kerberos: kerberos, signsIn: signsIn, isScreenLocked: isScreenLocked)
+        api = AgentAPI(current, delegate: delegate, events: events)
+        server = AgentAPIServer(api)
     }
 
     /// A client that has fetched the agent's configurations.

@@ -7,12 +7,17 @@ final class Transfer: Sendable {
     /// The number of bytes of an unwanted body that are read so that its connection can be reused. Beyond it the connection is closed.
     private static let drainLimit = 65536
 
+    private struct Body {
+        var data = Data()
+        /// The number of bytes received, including those that were discarded.
+        var received = 0
+        var isDrained = false
+    }
+
     private struct State {
         var head: Result<HTTPURLResponse, any Error>?
         var end: Result<Void, any Error>?
-        var data = Data()
-        var received = 0
-        var isDrained = false
+        var body = Body()
         var headReader: CheckedContinuation<HTTPURLResponse, any Error>?
         var endReader: CheckedContinuation<Void, any Error>?
         var stop: (@Sendable () -> Void)?
@@ -48,7 +53,7 @@ final class Transfer: Sendable {
     /// Waits for the complete body and returns it; empty if it was written to a file.
     func data() async throws -> Data {
         try await end()
-        return state.withLock { $0.data }
+        return state.withLock { $0.body.data }
     }
 
     /// Waits for the complete body and returns the file, which the caller owns. Throws if the body is in memory.
@@ -61,9 +66,9 @@ final class Transfer: Sendable {
     /// Reads and discards the body.
     func drain() async {
         let stop = state.withLock { state in
-            state.isDrained = true
-            state.data = Data()
-            return state.received > Transfer.drainLimit
+            state.body.isDrained = true
+            state.body.data = Data()
+            return state.body.received > Transfer.drainLimit
         }
         if stop { cancel() }
         // If the body was incomplete, the next request will notice it.
@@ -117,9 +122,9 @@ final class Transfer: Sendable {
     func receive(_ piece: Data) {
         let (isWanted, isTooMuch) = state.withLock { state in
             guard state.end == nil else { return (false, false) }
-            state.received += piece.count
-            if !state.isDrained, download == nil { state.data.append(piece) }
-            return (!state.isDrained, state.isDrained && state.received > Transfer.drainLimit)
+            state.body.received += piece.count
+            if !state.body.isDrained, download == nil { state.body.data.append(piece) }
+            return (!state.body.isDrained, state.body.isDrained && state.body.received > Transfer.drainLimit)
         }
         if isTooMuch { return cancel() }
         guard isWanted, let download else { return }

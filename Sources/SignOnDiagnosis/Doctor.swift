@@ -89,7 +89,7 @@ package struct Doctor {
         var checks: [DiagnosticCheck] = []
         var isCacheSilent = false
         for step in steps {
-            guard !(isCacheSilent || findings.isCacheLost) || !Self.cacheReaders.contains(step.name) else {
+            guard !(isCacheSilent || findings.tickets.isCacheLost) || !Self.cacheReaders.contains(step.name) else {
                 checks.append(DiagnosticCheck(step.name, .skipped, "the credential cache does not answer."))
                 continue
             }

@@ -4,8 +4,8 @@ internal import SignOnPolicy
 extension DiagnosticStep {
     /// Checks whether the browsers on this machine would send a ticket to the host.
     static let browsers = DiagnosticStep.check("browser") { findings in
-        guard let plan = findings.plan else { return .nothing }
-        let browsers = Browser.all.filter { $0.isInstalled(environment: findings.environment) }
+        guard let plan = findings.server.plan else { return .nothing }
+        let browsers = Browser.all.filter { $0.isInstalled(environment: findings.subject.environment) }
         guard !browsers.isEmpty else { return .skipped("no browser is installed here.") }
         let refusing = browsers.filter { !$0.allows(plan.origin.host) }.map(\.name)
         guard !refusing.isEmpty else { return .ok("\(browsers.map(\.name).joined(separator: ", ")): the policy allows the host.") }

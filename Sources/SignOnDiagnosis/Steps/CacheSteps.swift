@@ -12,8 +12,8 @@ extension DiagnosticStep {
         "cache",
         hangingRemedy: silenceRemedy
     ) { findings in
-        if let loss = await RuntimeDirectory(environment: findings.environment).cacheLoss() {
-            findings.isCacheLost = true
+        if let loss = await RuntimeDirectory(environment: findings.subject.environment).cacheLoss() {
+            findings.tickets.isCacheLost = true
             return .failed("the agent keeps the tickets, but programs cannot reach them at \(loss.fault).", remedy: loss.remedy)
         }
         let client = findings.sso.kerberos.cacheClient
@@ -36,7 +36,7 @@ extension DiagnosticStep {
                 remedy: "Free space in \(folder.path), or set KRB5CCNAME to a cache in another folder."
             )
         }
-        let leftOver = RuntimeDirectory(environment: findings.environment)
+        let leftOver = RuntimeDirectory(environment: findings.subject.environment)
         if let refusal = PrivateDirectory(path: leftOver.path).refusal {
             return .warning("the tickets are in \(name), and an agent is ignored.", remedy: refusal)
         }
@@ -51,7 +51,7 @@ extension DiagnosticStep {
 
     /// Returns the remedy for a cache that does not answer, using only information from the kernel.
     private static func silenceRemedy(_ findings: DiagnosticFindings) -> String {
-        let runtime = RuntimeDirectory(environment: findings.environment)
+        let runtime = RuntimeDirectory(environment: findings.subject.environment)
         guard runtime.cacheSocket != nil, let listener = runtime.listener(at: .caches) else {
             return "The server of the credential caches does not answer. See: systemctl status sssd-kcm ksso-kcm"
         }
@@ -61,7 +61,7 @@ extension DiagnosticStep {
     private static func unusable(_ error: KerberosError, _ client: KerberosClient, _ findings: DiagnosticFindings) async -> Finding {
         guard error.message.contains("KCM") || error.subject.hasPrefix("KCM") else { return .failed(error.description) }
         // The session's variables direct other programs to the agent's socket, but this process ignores an agent that has stopped.
-        let places = [await socketPath(client), RuntimeDirectory(environment: findings.environment).kcmSocket]
+        let places = [await socketPath(client), RuntimeDirectory(environment: findings.subject.environment).kcmSocket]
         let remedy = "Start this user's agent: ksso agent run --background; or the system-wide server: systemctl start ksso-kcm.socket"
         guard let path = places.first(where: isStale) else { return .failed(error.description, remedy: remedy) }
         return .failed("the KCM socket \(path) is stale: it exists, but its server is no longer running.", remedy: remedy)
@@ -81,7 +81,7 @@ extension DiagnosticStep {
     /// Checks whether klist, curl and other programs use the cache that contains the tickets.
     static let visibility = DiagnosticStep.check("visibility") { findings in
         let own = findings.sso.kerberos.cacheClient
-        let files = KerberosConfigurationFile.stockFiles(environment: findings.environment)
+        let files = KerberosConfigurationFile.stockFiles(environment: findings.subject.environment)
         let stock = KerberosClient(RealmConfiguration(realm: "", base: .files(files)))
         guard let ours = try? await own.defaultCacheName(), let theirs = try? await stock.defaultCacheName() else {
             return .skipped("the default cache has no name.")
@@ -92,7 +92,7 @@ extension DiagnosticStep {
         if isShared { return .ok("klist, curl and other programs use the same cache.") }
         return .warning(
             "klist, curl and other programs started from here use \(theirs)\(ours == theirs ? " of another server" : "").",
-            remedy: findings.isInTestRealm
+            remedy: findings.subject.isInTestRealm
                 ? "For this shell: eval \"$(ksso env)\"; or for one program: ksso exec -- COMMAND"
                 : "Configure the session: ksso configure session --install; or for one program: ksso exec -- COMMAND"
         )

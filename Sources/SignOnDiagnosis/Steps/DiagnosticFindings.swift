@@ -2,7 +2,6 @@ internal import Foundation
 internal import Kerberos
 internal import KerberosEngine
 internal import KerberosSSO
-internal import NIOSSL
 internal import SignOnPolicy
 internal import SystemSupport
 
@@ -10,67 +9,27 @@ internal import SystemSupport
 struct DiagnosticFindings: Sendable {
     /// The profiles and the engine.
     let sso: SingleSignOn
-    /// The URL, if one was given.
-    let url: URL?
-    /// The keytab, if one was given.
-    let keytab: String?
-    /// The environment at the start of the process.
-    let environment: [String: String]
-    /// Whether the process runs in a realm of `ksso realm run`.
-    let isInTestRealm: Bool
-    /// The TLS configuration for the URL's server; nil means that the system's authorities are trusted.
-    var tls: TLSConfiguration?
+    let subject: Doctor.Subject
     /// The realm whose KDCs and session are checked: the given one, else the plan's, else the default realm. If the profile lets libkrb5's
     /// default credential answer, the realm of that credential.
     var realm: String?
     /// The realm whose profile determines the principal that answers.
-    var profileRealm: String?
-    /// The plan that answers the URL's challenge.
-    var plan: AuthorizationPlan?
-    /// The canonical name, if the URL's host is an alias.
-    var canonicalName: String?
-    /// The locations of the realm's KDCs.
-    var locations: [LocatedKDC] = []
-    /// The proxies of the realm's KDCs.
-    var proxies: [LocatedKDCProxy] = []
-    /// The permitted clock skew in seconds.
-    var clockTolerance = 300.0
-    /// Whether libkrb5 adjusts to the KDC's clock (`kdc_timesync`).
-    var followsClock = true
-    /// The first answer of a KDC, and the principal that it is about.
-    var answer: (principal: Principal, answer: KDCProbe.Answer)?
-    /// Whether the principal of the answer was derived from the user's name.
-    var isGuess = false
-    /// Whether the tickets are an agent's whose cache socket is lost.
-    var isCacheLost = false
-    /// Who is signed in.
-    var session: Session?
-    /// Copies of the user's tickets, so that attempts do not change the user's caches.
-    var tickets: PrivateTickets?
-    /// A ticket for the URL's service.
-    var serviceTicket: Credential?
-    /// Whether the server responded to a request.
-    var isServerReached = false
-    /// Whether the server sent a Negotiate challenge.
-    var isChallenged = false
-    /// By how many seconds the server's clock is ahead of this machine's, according to its `Date` field.
-    var serverClockOffset: Double?
+    private var profileRealm: String?
+    var kdcs = KDCFindings()
+    var tickets = TicketFindings()
+    var server = ServerFindings()
 
     /// Creates the input of a diagnosis. The spelling of a realm is looked up in the caches too, which may be slow to answer.
     init(_ subject: Doctor.Subject, _ sso: SingleSignOn) async {
         self.sso = sso
-        url = subject.url
-        keytab = subject.keytab
-        environment = subject.environment
-        isInTestRealm = subject.isInTestRealm
-        tls = subject.tls
-        guard url == nil, let realm = subject.realm else { return }
+        self.subject = subject
+        guard subject.url == nil, let realm = subject.realm else { return }
         self.realm = await firstResult(within: Duration.seconds(2).patient) { await sso.kerberos.knownRealm(realm) } ?? realm
     }
 
     /// The configuration of the realm, or of the URL's host.
     var configuration: ExtensionConfiguration? {
-        plan?.configuration ?? sso.kerberos.policy.configurations.first { $0.realm == profileRealm ?? realm }
+        server.plan?.configuration ?? sso.kerberos.policy.configurations.first { $0.realm == profileRealm ?? realm }
     }
 
     /// Selects the realm of libkrb5's default credential if the profile lets that credential answer. It waits only briefly for a cache that
@@ -90,6 +49,48 @@ struct DiagnosticFindings: Sendable {
     var client: KerberosClient? { realm.map { sso.kerberos.diagnosticClient(for: $0) } }
 }
 
+/// What is known about the realm's KDCs.
+struct KDCFindings: Sendable {
+    /// The locations of the realm's KDCs.
+    var locations: [LocatedKDC] = []
+    /// The proxies of the realm's KDCs.
+    var proxies: [LocatedKDCProxy] = []
+    /// The permitted clock skew in seconds.
+    var clockTolerance = 300.0
+    /// Whether libkrb5 adjusts to the KDC's clock (`kdc_timesync`).
+    var followsClock = true
+    /// The first answer of a KDC, and the principal that it is about.
+    var answer: (principal: Principal, answer: KDCProbe.Answer)?
+    /// Whether the principal of the answer was derived from the user's name.
+    var isGuess = false
+}
+
+/// What is known about the user's tickets.
+struct TicketFindings: Sendable {
+    /// Whether the tickets are an agent's whose cache socket is lost.
+    var isCacheLost = false
+    /// Who is signed in.
+    var session: Session?
+    /// Copies of the user's tickets, so that attempts do not change the user's caches.
+    var copies: PrivateTickets?
+    /// A ticket for the URL's service.
+    var service: Credential?
+}
+
+/// What is known about the URL's server.
+struct ServerFindings: Sendable {
+    /// The plan that answers the URL's challenge.
+    var plan: AuthorizationPlan?
+    /// The canonical name, if the URL's host is an alias.
+    var canonicalName: String?
+    /// Whether the server responded to a request.
+    var isReached = false
+    /// Whether the server sent a Negotiate challenge.
+    var isChallenged = false
+    /// By how many seconds the server's clock is ahead of this machine's, according to its `Date` field.
+    var clockOffset: Double?
+}
+
 /// The location of a KDC and its source.
 struct LocatedKDC: Sendable, Hashable {
     let address: KDCAddress
@@ -104,7 +105,7 @@ struct LocatedKDCProxy: Sendable, Hashable {
     let source: String
 }
 
-extension DiagnosticFindings {
+extension KDCFindings {
     /// Adds an entry of krb5.conf or of a profile: a KDC, or the URL of a KDC proxy.
     mutating func add(_ entry: String, source: String) {
         if let address = KDCAddress(entry) {

@@ -10,14 +10,14 @@ extension DiagnosticStep {
         let order: KDCOrder
         do throws(KerberosError) {
             order = try await client.kdcOrder()
-            findings.clockTolerance = try await client.clockTolerance()
-            findings.followsClock = try await client.libdefault("kdc_timesync").map { $0 != "0" } ?? true
+            findings.kdcs.clockTolerance = try await client.clockTolerance()
+            findings.kdcs.followsClock = try await client.libdefault("kdc_timesync").map { $0 != "0" } ?? true
         } catch {
             return .failed(error.description)
         }
         let profile = findings.sso.kerberos.policy.configurations.filter { $0.realm == realm }.flatMap(\.preferredKDCs).map(\.mitSyntax)
         for entry in order.named {
-            findings.add(entry, source: profile.contains(entry) ? "preferredKDCs of the profile" : "krb5.conf")
+            findings.kdcs.add(entry, source: profile.contains(entry) ? "preferredKDCs of the profile" : "krb5.conf")
         }
         guard order.asksDNS else {
             guard !order.named.isEmpty else {
@@ -30,21 +30,21 @@ extension DiagnosticStep {
         }
         let isAskedForURI = (try? await client.libdefault("dns_uri_lookup")).map { KDCRecords.isTrue($0) } ?? true
         let records = await KDCRecords(of: realm, asksForURI: isAskedForURI)
-        findings.add(records)
+        findings.kdcs.add(records)
         return order.named.isEmpty ? records.finding : records.finding(after: order.named)
     }
 
     /// Checks each KDC over UDP and TCP, and each KDC proxy.
     static let keyDistributionCenters = DiagnosticStep("kdc", limit: .seconds(6)) { findings in
         guard let client = findings.client, let realm = findings.realm else { return [] }
-        let places = Array(findings.locations.prefix(4))
-        let proxies = findings.proxies.prefix(2)
+        let places = Array(findings.kdcs.locations.prefix(4))
+        let proxies = findings.kdcs.proxies.prefix(2)
         guard !places.isEmpty || !proxies.isEmpty else { return [] }
         let session =
             await firstResult(within: Duration.seconds(2).patient) { [sso = findings.sso] in try? await sso.sessions().session(realm: realm)
             } ?? nil
         let configured = findings.sso.kerberos.policy.configurations.first { $0.realm == realm }?.principalName
-        findings.isGuess = session == nil && configured == nil
+        findings.kdcs.isGuess = session == nil && configured == nil
         let probe: KDCProbe
         do throws(KerberosError) {
             let standard = if let session { session.principal } else { try await findings.sso.kerberos.defaultPrincipal(realm: realm) }
@@ -56,25 +56,27 @@ extension DiagnosticStep {
         let reports = await places.concurrentlyMapped { await KDCReport($0, probe) }
         let proxyReports = await proxied
         let answers = reports.flatMap(\.answers) + proxyReports.compactMap(\.answer)
-        if let answer = answers.first(where: { $0.clockOffset != nil }) ?? answers.first { findings.answer = (probe.principal, answer) }
+        if let answer = answers.first(where: { $0.clockOffset != nil }) ?? answers.first {
+            findings.kdcs.answer = (probe.principal, answer)
+        }
         let isReached = reports.contains { !$0.answers.isEmpty } || proxyReports.contains(where: \.isUsable)
         return reports.map { $0.check(hasOthers: isReached) } + proxyReports.map { $0.check(hasOthers: isReached) }
     }
 
     /// Compares the KDC's clock with this machine's.
     static let clock = DiagnosticStep.check("clock") { findings in
-        guard let answer = findings.answer?.answer else { return .skipped("no KDC answered.") }
+        guard let answer = findings.kdcs.answer?.answer else { return .skipped("no KDC answered.") }
         guard let offset = answer.clockOffset else { return .skipped("the KDC's answer does not contain its time.") }
         let difference = clockText(offset)
-        let allowed = Int(findings.clockTolerance)
+        let allowed = Int(findings.kdcs.clockTolerance)
         let remedy = "Set this machine's clock: timedatectl set-ntp true"
-        if abs(offset) > findings.clockTolerance {
+        if abs(offset) > findings.kdcs.clockTolerance {
             let text = "the KDC's clock is \(difference) this machine's; Kerberos allows \(allowed) seconds"
-            guard findings.followsClock else { return .failed("\(text).", remedy: remedy) }
+            guard findings.kdcs.followsClock else { return .failed("\(text).", remedy: remedy) }
             // libkrb5 then uses the KDC's clock. Other libraries, such as Java's, do not.
             return .warning("\(text), which libkrb5 corrects (kdc_timesync); other libraries may not.", remedy: remedy)
         }
-        if abs(offset) > min(60, findings.clockTolerance / 2) {
+        if abs(offset) > min(60, findings.kdcs.clockTolerance / 2) {
             return .warning("the KDC's clock is \(difference) this machine's; Kerberos allows \(allowed) seconds.", remedy: remedy)
         }
         return .ok("the KDC's clock is \(difference) this machine's.")
@@ -88,10 +90,10 @@ extension DiagnosticStep {
 
     /// Checks whether the KDC would issue a ticket to the principal.
     static let account = DiagnosticStep.check("account") { findings in
-        guard let (principal, answer) = findings.answer else { return .skipped("no KDC answered.") }
+        guard let (principal, answer) = findings.kdcs.answer else { return .skipped("no KDC answered.") }
         guard let refusal = answer.refusal else { return .ok("the KDC knows \(principal).") }
         let sentence = "\(principal): \(refusal.message)"
-        if refusal.code == .unknownPrincipal, findings.isGuess {
+        if refusal.code == .unknownPrincipal, findings.kdcs.isGuess {
             return .warning(sentence, remedy: "Specify the principal: ksso login NAME, or principalName in the profile.")
         }
         return .failed(sentence, remedy: refusal.code == .passwordExpired ? "Change the password: ksso passwd, or kpasswd" : nil)
@@ -111,7 +113,7 @@ extension Collection where Self: Sendable, Element: Sendable {
 extension DiagnosticStep {
     /// Checks whether the host's name resolves, and to which canonical name.
     static let name = DiagnosticStep.check("name") { findings in
-        guard let plan = findings.plan else { return .nothing }
+        guard let plan = findings.server.plan else { return .nothing }
         let host = plan.origin.host
         guard let answer = await firstResult(within: Duration.seconds(3).patient, { await NameService.host(host) }) else {
             return .failed(
@@ -127,7 +129,7 @@ extension DiagnosticStep {
         }
         let addresses = found.addresses.prefix(3).joined(separator: ", ")
         guard found.canonicalName.lowercased() != host else { return .ok("\(host) is \(addresses).") }
-        findings.canonicalName = found.canonicalName.lowercased()
+        findings.server.canonicalName = found.canonicalName.lowercased()
         return .ok(
             "\(host) is an alias (CNAME) of \(found.canonicalName), \(addresses). The ticket is requested for HTTP/\(host); "
                 + "programs that canonicalize names would request HTTP/\(found.canonicalName)."

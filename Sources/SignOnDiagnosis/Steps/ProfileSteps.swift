@@ -59,7 +59,7 @@ extension DiagnosticCheck {
 extension DiagnosticStep {
     /// Checks krb5.conf and the default realm, which it or the profile sets.
     static let configuration = DiagnosticStep.check("configuration") { findings in
-        let files = RuntimeDirectory.systemConfigurationFiles(environment: findings.environment)
+        let files = RuntimeDirectory.systemConfigurationFiles(environment: findings.subject.environment)
         if let file = files.first(where: { access($0, F_OK) == 0 && access($0, R_OK) != 0 }) {
             return .failed("\(file) is not readable by this user.", remedy: "Make it readable: chmod a+r \(file)")
         }
@@ -88,11 +88,11 @@ extension DiagnosticStep {
 
     /// Checks whether a rule covers the host.
     static let host = DiagnosticStep.check("host") { findings in
-        guard let url = findings.url else { return .nothing }
+        guard let url = findings.subject.url else { return .nothing }
         guard !findings.sso.profiles.isEmpty else { return .skipped("no profile is active.") }
         switch findings.sso.decision(for: url) {
         case .answer(let plan):
-            findings.plan = plan
+            findings.server.plan = plan
             findings.realm = plan.realm
             let rule = "\(plan.origin.host) is covered by “\(plan.hostRule)” of \(plan.configuration.source), in \(plan.realm)"
             guard let credential = await findings.followDefaultCredential() else { return .ok("\(rule).") }

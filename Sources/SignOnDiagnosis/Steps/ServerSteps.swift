@@ -12,18 +12,18 @@ internal import NegotiateAsyncHTTPClient
 extension DiagnosticStep {
     /// Checks the server's response to a request without a ticket.
     static let challenge = DiagnosticStep.check("challenge", limit: .seconds(5)) { findings in
-        guard let url = findings.url, let plan = findings.plan else { return .nothing }
+        guard let url = findings.subject.url, let plan = findings.server.plan else { return .nothing }
         let response: HTTPClientResponse
         do {
-            response = try await ask(url, NoSignOn(), findings.tls).response
+            response = try await ask(url, NoSignOn(), findings.subject.tls).response
         } catch {
             return unreachable(error, "\(plan.origin)")
         }
-        findings.isServerReached = true
+        findings.server.isReached = true
         if let text = response.headers.first(name: "Date"), let date = HTTPDate.date(text) {
             // The `Date` field has a resolution of one second.
             let offset = date.timeIntervalSinceNow
-            findings.serverClockOffset = abs(offset) < 2 ? 0 : offset
+            findings.server.clockOffset = abs(offset) < 2 ? 0 : offset
         }
         let answer = ServerAnswer(
             status: Int(response.status.code),
@@ -31,7 +31,7 @@ extension DiagnosticStep {
             proxyChallenges: response.headers["Proxy-Authenticate"],
             via: response.headers["Via"]
         )
-        findings.isChallenged = answer.isChallenge
+        findings.server.isChallenged = answer.isChallenge
         return answer.finding(of: "\(plan.origin)")
     }
 
@@ -55,10 +55,10 @@ extension DiagnosticStep {
 
     /// Checks the server's response to a request with a ticket.
     static let token = DiagnosticStep("token", limit: .seconds(5)) { findings in
-        guard let url = findings.url, let plan = findings.plan else { return [] }
-        guard findings.isChallenged, findings.serviceTicket != nil, let tickets = findings.tickets else {
+        guard let url = findings.subject.url, let plan = findings.server.plan else { return [] }
+        guard findings.server.isChallenged, findings.tickets.service != nil, let tickets = findings.tickets.copies else {
             let reason =
-                switch (findings.isServerReached, findings.isChallenged) {
+                switch (findings.server.isReached, findings.server.isChallenged) {
                 case (false, _): "the server was not reached."
                 case (true, false): "the server did not ask for Negotiate."
                 case (true, true): "there is no ticket for the server."
@@ -67,7 +67,7 @@ extension DiagnosticStep {
         }
         let unproven = DiagnosticCheck("mutualAuthentication", .skipped, "the server did not accept the ticket.")
         do {
-            let answer = try await ask(url, findings.sso.kerberos.copy(over: tickets.cache), findings.tls)
+            let answer = try await ask(url, findings.sso.kerberos.copy(over: tickets.cache), findings.subject.tls)
             guard case .authenticated = answer.delivery else {
                 var reason = "the server did not request a ticket in this attempt."
                 if case .refused(let text) = answer.delivery { reason = text }
@@ -105,13 +105,13 @@ extension DiagnosticStep {
 
     /// Returns the check for a refused ticket. The server does not say why it refuses, but its `Date` field shows a wrong clock.
     private static func refusal(_ reason: String, _ findings: DiagnosticFindings) -> DiagnosticCheck {
-        let center = findings.answer?.answer.clockOffset ?? 0
-        if let server = findings.serverClockOffset, abs(server - center) > findings.clockTolerance {
+        let center = findings.kdcs.answer?.answer.clockOffset ?? 0
+        if let server = findings.server.clockOffset, abs(server - center) > findings.kdcs.clockTolerance {
             return DiagnosticCheck(
                 "token",
                 .failed,
                 "the server did not accept the ticket: its clock is \(clockText(server - center)) the KDC's; Kerberos allows "
-                    + "\(Int(findings.clockTolerance)) seconds.",
+                    + "\(Int(findings.kdcs.clockTolerance)) seconds.",
                 remedy: "Set the server's clock."
             )
         }

@@ -7,22 +7,22 @@ internal import SignOnPolicy
 extension DiagnosticStep {
     /// Checks whether the KDC knows the service that the host's challenge requires.
     static let service = DiagnosticStep.check("service", limit: .seconds(5)) { findings in
-        guard let plan = findings.plan else { return .nothing }
-        guard let session = findings.session, let answer = findings.answer else {
-            return .skipped(findings.session == nil ? "no one is signed in." : "no KDC answered.")
+        guard let plan = findings.server.plan else { return .nothing }
+        guard let session = findings.tickets.session, let answer = findings.kdcs.answer else {
+            return .skipped(findings.tickets.session == nil ? "no one is signed in." : "no KDC answered.")
         }
         let client = findings.sso.kerberos.diagnosticClient(for: session.realm)
         var service: Principal?
         do throws(KerberosError) {
             let tickets = try await PrivateTickets(copying: session, with: client)
-            findings.tickets = tickets
+            findings.tickets.copies = tickets
             var wanted = try findings.sso.kerberos.service(of: plan, for: session)
             if wanted.realm.isEmpty, let realm = try await client.configuredRealm(ofHost: plan.origin.host) {
                 wanted = try Principal(wanted.description + realm)
             }
             service = wanted
             let ticket = try await client.serviceTicket(for: wanted, in: tickets.cache, deadline: Duration.seconds(3).patient)
-            findings.serviceTicket = ticket
+            findings.tickets.service = ticket
             let key = try await client.key(of: ticket)
             if let warning = await formerKey(key, plan, session, client, findings) { return warning }
             return .ok("the KDC knows \(ticket.server), and encrypts its tickets with its key \(key).")
@@ -51,7 +51,7 @@ extension DiagnosticStep {
             "the KDC encrypts tickets for \(cached.server) with its key \(key), and the ticket in "
                 + "\(session.cache) is from before the change: it is encrypted with the key \(former), which the server may no longer have.",
             remedy: "If the server refuses the ticket, request another one for all programs: "
-                + "ksso fetch \(findings.url?.absoluteString ?? "URL")"
+                + "ksso fetch \(findings.subject.url?.absoluteString ?? "URL")"
         )
     }
 
@@ -76,7 +76,7 @@ extension DiagnosticStep {
     ) async -> Finding {
         let name = service.hasSuffix("@") ? String(service.dropLast()) : service
         let host = plan.origin.host
-        guard let canonical = findings.canonicalName, let tickets = findings.tickets else {
+        guard let canonical = findings.server.canonicalName, let tickets = findings.tickets.copies else {
             return .failed(
                 "the KDC does not know the service \(name).",
                 remedy: "Check the host's name in the URL, or ask for the service principal to be added: "
@@ -100,22 +100,22 @@ extension DiagnosticStep {
 
     /// Checks whether a keytab on this machine contains the key that the KDC encrypts with.
     static let keytab = DiagnosticStep.check("keytab") { findings in
-        guard let ticket = findings.serviceTicket, let client = findings.client else {
-            return findings.keytab == nil ? .nothing : .skipped("there is no ticket to compare with the keytab.")
+        guard let ticket = findings.tickets.service, let client = findings.client else {
+            return findings.subject.keytab == nil ? .nothing : .skipped("there is no ticket to compare with the keytab.")
         }
         let contents: KeytabContents
         let key: TicketKey
         do throws(KerberosError) {
             key = try await client.key(of: ticket)
-            contents = try await client.keytabContents(findings.keytab)
+            contents = try await client.keytabContents(findings.subject.keytab)
         } catch {
-            guard findings.keytab != nil else {
+            guard findings.subject.keytab != nil else {
                 return .skipped("there is no readable keytab here. On the server, run: ksso doctor --keytab FILE URL")
             }
             return .failed(error.description, remedy: "Run this command on the server, as a user who can read its keytab.")
         }
         let own = contents.entries.filter { $0.principal == ticket.server }.map(\.key)
-        if own.isEmpty, findings.keytab == nil {
+        if own.isEmpty, findings.subject.keytab == nil {
             return .skipped("\(contents.name) has no key of \(ticket.server); it is for other services.")
         }
         if let fault = KeytabFault(of: key, among: own) { return fault.finding(ticket.server, contents.name, key) }

@@ -27,7 +27,7 @@ extension DiagnosticStep {
         }
         let whom = wanted.map { "\($0) is" } ?? "no principal of \(realm) is"
         let signIn = "Sign in: ksso login\(wanted.map { " \($0)" } ?? "")"
-        let kept = RuntimeDirectory(environment: findings.environment).keptTickets
+        let kept = RuntimeDirectory(environment: findings.subject.environment).keptTickets
         let remedy = [kept?.note, signIn].compactMap(\.self).joined(separator: "\n    ")
         guard let session = list.session(realm: wanted?.realm ?? realm, principal: wanted) else {
             if let damage = list.damagedCaches.first { return .failed("\(damage)") }
@@ -39,7 +39,7 @@ extension DiagnosticStep {
                 remedy: remedy
             )
         }
-        findings.session = session
+        findings.tickets.session = session
         return .ok("\(session.principal) is signed in, in \(session.cache).")
     }
 }
@@ -47,7 +47,7 @@ extension DiagnosticStep {
 extension DiagnosticStep {
     /// Checks when the ticket and the password expire.
     static let expiry = DiagnosticStep.check("expiry") { findings in
-        guard let session = findings.session else { return .skipped("no one is signed in.") }
+        guard let session = findings.tickets.session else { return .skipped("no one is signed in.") }
         let rules = findings.sso.kerberos.passwordRules(for: session.realm)
         let (now, end, passwordEnd) = (Date(), session.ticketExpires, session.passwordExpires)
         let renewal = session.renewUntil.map { ", and can be renewed until \($0.localText)" } ?? ", and cannot be renewed"

@@ -67,13 +67,12 @@ struct Login: AsyncParsableCommand {
 
     func run() async throws {
         var signIn = SignInOperation()
-        (signIn.principal, signIn.realm, signIn.keytab, signIn.certificate) = (principal, realm, keytab, certificate)
-        signIn.readsSecret = passwordStdin
-        signIn.options = InitialCredentialOptions(lifetime: lifetime?.duration, renewableLifetime: renewable?.duration)
-        signIn.cache = cache.map(CredentialCacheName.init(rawValue:))
-        signIn.armorCache = armorCache
+        (signIn.principal, signIn.realm) = (principal, realm)
+        signIn.credential = CommandLineCredential(keytab: keytab, certificate: certificate, readsSecret: passwordStdin)
+        signIn.ticket.options = InitialCredentialOptions(lifetime: lifetime?.duration, renewableLifetime: renewable?.duration)
+        signIn.ticket.cache = cache.map(CredentialCacheName.init(rawValue:))
         (signIn.remembers, signIn.isForced, signIn.isQuiet) = (remember, force, quiet)
-        try await signIn.run(common.engine)
+        try await signIn.run(common.engine, armorCache: armorCache)
     }
 }
 

@@ -11,17 +11,8 @@ struct SignInOperation {
     var principal: String?
     /// The realm of a principal without one.
     var realm: String?
-    /// The keytab to sign in with.
-    var keytab: String?
-    /// The certificate to sign in with; `default` is the one that the profile or krb5.conf names.
-    var certificate: String?
-    /// Whether the password or the PIN is the first line of standard input.
-    var readsSecret = false
-    var options = InitialCredentialOptions()
-    /// The cache for the ticket; nil is the default one.
-    var cache: CredentialCacheName?
-    /// The cache whose ticket armors the sign-in (FAST).
-    var armorCache: String?
+    var credential = CommandLineCredential()
+    var ticket = RequestedTicket()
     /// Whether the password is stored.
     var remembers = false
     /// Whether to sign in even if a valid ticket exists.
@@ -29,14 +20,17 @@ struct SignInOperation {
     /// Whether to print nothing on success, and never to prompt.
     var isQuiet = false
 
-    func run(_ engine: EngineOptions) async throws {
+    /// Signs in.
+    ///
+    /// - Parameter armorCache: The cache whose ticket armors the sign-in (FAST).
+    func run(_ engine: EngineOptions, armorCache: String? = nil) async throws {
         try LoginFiles.checkArmorCache(armorCache)
-        try LoginFiles.checkCertificate(certificate)
+        try LoginFiles.checkCertificate(credential.certificate)
         // The engine changes the environment of this process.
         let environment = ProcessInfo.processInfo.environment
         try await engine.run(armorCache: armorCache) { sso in
             let runtime = RuntimeDirectory(environment: environment)
-            if !isForced, !remembers, keytab == nil, cache == nil, let session = try await presentSession(sso) {
+            if !isForced, !remembers, credential.keytab == nil, ticket.cache == nil, let session = try await presentSession(sso) {
                 say("\(session.principal) is signed in already, until \(session.ticketExpires.localText). To sign in again: --force")
                 printNotice(session, sso)
                 printOtherCache(runtime, environment)
@@ -48,7 +42,7 @@ struct SignInOperation {
             say("\(session.principal) is signed in until \(session.ticketExpires.localText), in \(session.cache).")
             if let place { say("The password is stored \(place). To remove it: ksso logout \(session.principal)") }
             printNotice(session, sso)
-            if cache == nil { printOtherCache(runtime, environment) }
+            if ticket.cache == nil { printOtherCache(runtime, environment) }
         }
     }
 
@@ -62,12 +56,12 @@ struct SignInOperation {
     private func signIn(_ sso: SingleSignOn) async throws -> (session: Session, place: String?) {
         guard remembers else {
             let source = try await source(sso)
-            return (try await sso.signIn(principal, realm: realm, using: source, options: options, cache: cache), nil)
+            return (try await sso.signIn(principal, realm: realm, using: source, options: ticket.options, cache: ticket.cache), nil)
         }
         let whom = try await sso.principal(principal, realm: realm)
         try await sso.kerberos.checkRemembering(of: whom)
         let source = try await source(sso)
-        let result = try await sso.signInRemembering(whom.description, using: source, options: options, cache: cache)
+        let result = try await sso.signInRemembering(whom.description, using: source, options: ticket.options, cache: ticket.cache)
         return (result.session, result.place)
     }
 
@@ -87,14 +81,7 @@ struct SignInOperation {
     }
 
     private func source(_ sso: SingleSignOn) async throws -> InitialCredentialSource {
-        if let keytab { return .keytab(keytab) }
-        if let certificate {
-            let identity = certificate == "default" ? nil : certificate
-            if readsSecret { return .certificate(identity, GivenAnswer(try await StandardInput.secretLine())) }
-            // A certificate without a PIN works without a prompt.
-            return .certificate(identity, isQuiet || !Console.hasTerminal ? GivenAnswer(nil) : .terminal)
-        }
-        if readsSecret { return .password(try await StandardInput.secretLine()) }
+        if let source = try await credential.source(canPrompt: !isQuiet && Console.hasTerminal) { return source }
         guard !isQuiet else {
             throw CommandFailure(
                 .notInteractive,
@@ -107,5 +94,34 @@ struct SignInOperation {
         }
         let realm = try await sso.principal(principal, realm: realm).realm
         return try await sso.kerberos.interactiveSource(realm: realm, prompter: .terminal)
+    }
+}
+
+/// The ticket that a sign-in requests.
+struct RequestedTicket {
+    var options = InitialCredentialOptions()
+    /// The cache for the ticket; nil is the default one.
+    var cache: CredentialCacheName?
+}
+
+/// The credential that a command line names: a keytab, a certificate or a password.
+struct CommandLineCredential {
+    /// The keytab to sign in with.
+    var keytab: String?
+    /// The certificate to sign in with; `default` is the one that the profile or krb5.conf names.
+    var certificate: String?
+    /// Whether the password or the PIN is the first line of standard input.
+    var readsSecret = false
+
+    /// Returns the credential; nil if it is a password that has to be prompted for.
+    func source(canPrompt: Bool) async throws -> InitialCredentialSource? {
+        if let keytab { return .keytab(keytab) }
+        if let certificate {
+            let identity = certificate == "default" ? nil : certificate
+            if readsSecret { return .certificate(identity, GivenAnswer(try await StandardInput.secretLine())) }
+            // A certificate without a PIN works without a prompt.
+            return .certificate(identity, canPrompt ? .terminal : GivenAnswer(nil))
+        }
+        return readsSecret ? .password(try await StandardInput.secretLine()) : nil
     }
 }

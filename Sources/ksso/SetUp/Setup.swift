@@ -122,7 +122,7 @@ struct Setup: AsyncParsableCommand {
 
     private func signIn(_ realm: String?) async throws {
         var signIn = SignInOperation()
-        (signIn.principal, signIn.realm, signIn.readsSecret) = (principal, realm, passwordStdin)
+        (signIn.principal, signIn.realm, signIn.credential.readsSecret) = (principal, realm, passwordStdin)
         try await signIn.run(EngineOptions())
     }
 }

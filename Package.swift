@@ -204,7 +204,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "SignOnPolicy", "HTTPNegotiate", "Kerberos", "KerberosTesting",
+                "SignOnPolicy", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosTesting",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

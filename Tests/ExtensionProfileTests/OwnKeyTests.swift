@@ -1,5 +1,6 @@
 import Foundation
 import SignOnPolicy
+import TestSupport
 import Testing
 
 @testable import ExtensionProfile
@@ -62,10 +63,21 @@ import Testing
     @Test func `a payload without host lists has empty ones`() throws {
         let configuration = try #require(Fixture.profile("corporate.yaml").configurations.first)
         #expect(configuration.servicePrincipals.isEmpty)
-        #expect(HostList.all.count == 7 && HostList.all.allSatisfy { $0.rules(in: [:]).isEmpty })
+        #expect(HostList.all.allSatisfy { $0.rules(in: [:]).isEmpty })
         #expect(configuration.delegationHosts.isEmpty && configuration.unconditionalDelegationHosts.isEmpty)
         #expect(configuration.noMutualAuthenticationHosts.isEmpty && configuration.noChannelBindingHosts.isEmpty)
         #expect(configuration.preemptiveHosts.isEmpty)
+    }
+
+    /// The name of the property is that of the key, with a small first letter.
+    @Test func `every list of hosts in a configuration has one declaration`() throws {
+        let properties = Mirror(reflecting: ExtensionConfiguration(realm: "")).children.filter { type(of: $0.value) == [HostRule].self }
+        #expect(properties.map(\.label) == ["hosts"] + HostList.all.map { $0.name.prefix(1).lowercased() + $0.name.dropFirst() })
+        for list in HostList.all {
+            var configuration = ExtensionConfiguration(realm: "")
+            configuration[keyPath: list.property] = [try HostRule("www.example.test")]
+            #expect(configuration.fields(withDefault: false) == [list.name.prefix(1).lowercased() + list.name.dropFirst()])
+        }
     }
 
     @Test(arguments: HostList.all)

@@ -101,10 +101,4 @@ import Testing
         key.setting?.apply(try #require(key.defaultValue), &after)
         #expect(after == before)
     }
-
-    @Test func `a fixture has all 38 keys of ExtensionData`() throws {
-        let data = try #require(Fixture.profile("every-key.mobileconfig").payloads.first?.keys["ExtensionData"]?.dictionary)
-        #expect(data.count == 38)
-        #expect(Set(data.keys) == Set(ProfileKey.extensionData.map(\.name)))
-    }
 }

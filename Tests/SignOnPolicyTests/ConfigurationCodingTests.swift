@@ -30,7 +30,19 @@ import Testing
     }
 
     @Test func `entries are encoded as they are written in a profile`() throws {
-        let data = try JSONEncoder().encode(try ExtensionConfiguration.withEveryField())
+        var configuration = ExtensionConfiguration(realm: "EXAMPLE.TEST")
+        configuration.hosts = [try HostRule("www.example.test"), try HostRule(".intra.example.test")]
+        configuration.servicePrincipals = [try Origin(url: "https://www.example.test:8443"): "HTTP/other.example.test"]
+        configuration.preferredKDCs = [try PreferredKDC("tcp/kdc.example.test:8088"), try PreferredKDC("kkdcp://proxy.example.test/path")]
+        configuration.allowedPeers = [AllowedPeer(.user(33), hosts: configuration.hosts), AllowedPeer(.group(50), hosts: [])]
+        configuration.credentialCallers = [.executable("/usr/bin/curl"), .folder("/opt/app/"), .unit("backup.service")]
+        configuration.sessionLimits = SessionLimits(
+            maximumLifetime: .seconds(28_800),
+            signOutAt: .init("18:05"),
+            idleSignOutAfter: .milliseconds(90_500)
+        )
+        let data = try JSONEncoder().encode(configuration)
+        #expect(try JSONDecoder().decode(ExtensionConfiguration.self, from: data) == configuration)
         let object = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
         #expect(object["hosts"] as? [String] == ["www.example.test", ".intra.example.test"])
         #expect(object["servicePrincipals"] as? [String: String] == ["https://www.example.test:8443": "HTTP/other.example.test"])
@@ -39,6 +51,7 @@ import Testing
         #expect(object["credentialCallers"] as? [String] == ["/usr/bin/curl", "/opt/app/", "unit:backup.service"])
         let limits = try #require(object["sessionLimits"] as? [String: Any])
         #expect(limits["maximumLifetime"] as? Double == 28_800 && limits["signOutAt"] as? String == "18:05")
+        #expect(limits["idleSignOutAfter"] as? Double == 90.5)
     }
 
     @Test func `a missing key gets its default, and an unknown key is ignored`() throws {

@@ -64,3 +64,8 @@ extension PayloadChecker {
         return nil
     }
 }
+
+extension HostList {
+    /// The valid host rules of the list in a payload.
+    func rules(in keys: [String: ProfileValue]) -> [HostRule] { (keys[name]?.strings ?? []).hostRules }
+}

@@ -36,3 +36,8 @@ public struct ExtensionPayload: Sendable, Hashable {
         return configuration
     }
 }
+
+extension [String] {
+    /// The entries that are valid host rules.
+    var hostRules: [HostRule] { compactMap { try? HostRule($0) } }
+}

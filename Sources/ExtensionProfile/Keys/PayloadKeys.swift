@@ -9,7 +9,7 @@ extension ProfileKey {
     static let payload: [ProfileKey] = purpose + own + general + unused
 
     /// The keys of this project, which a Mac ignores.
-    static let own: [ProfileKey] = HostList.all.map(\.key) + services + sessionLimits + signIn
+    static let own: [ProfileKey] = hostLists + services + sessionLimits + signIn
 
     /// The keys that say what the payload is for.
     private static let purpose: [ProfileKey] = [
@@ -20,6 +20,11 @@ extension ProfileKey {
         ProfileKey("Type", .payload, .string, isRequired: true, check: .only("Credential")),
         ProfileKey("ExtensionData", .payload, .dictionary),
     ]
+
+    /// How single hosts are answered.
+    private static let hostLists: [ProfileKey] = HostList.all.map {
+        ProfileKey($0.name, .payload, .strings, check: .hostRules, sets: .hosts($0.property))
+    }
 
     /// Services with other names, and other local users.
     private static let services: [ProfileKey] = [

@@ -164,27 +164,6 @@ extension ExtensionConfiguration {
         return principal.map { $0.realm.uppercased() == realm } ?? true
     }
 
-    /// What another user's client needs for its verdicts.
-    ///
-    /// The fields are listed one by one so that a new field stays with the owner until it is added here.
-    fileprivate var forPeers: ExtensionConfiguration {
-        var copy = ExtensionConfiguration(realm: realm)
-        copy.hosts = hosts
-        copy.plainHTTPHosts = plainHTTPHosts
-        copy.preemptiveHosts = preemptiveHosts
-        copy.delegationHosts = delegationHosts
-        copy.unconditionalDelegationHosts = unconditionalDelegationHosts
-        copy.optionalMutualAuthenticationHosts = optionalMutualAuthenticationHosts
-        copy.noMutualAuthenticationHosts = noMutualAuthenticationHosts
-        copy.noChannelBindingHosts = noChannelBindingHosts
-        copy.servicePrincipals = servicePrincipals
-        copy.principalName = principalName
-        copy.isDefaultRealm = isDefaultRealm
-        copy.domainRealmMapping = domainRealmMapping
-        copy.preferredKDCs = preferredKDCs
-        return copy
-    }
-
     fileprivate func allows(_ peer: PeerCredential, host: String) -> Bool {
         allowedPeers.contains { allowed in
             allowed.peer.matches(peer) && allowed.hosts.contains { $0.matches(host: host) }

@@ -119,25 +119,19 @@ extension ExtensionConfiguration {
 }
 
 extension ExtensionConfiguration {
-    /// The rule of ``preemptiveHosts`` that covers a host.
-    func preemptiveRule(for host: String) -> HostRule? { preemptiveHosts.first { $0.matches(host: host) } }
-
-    /// The delegation for a host, and the rule that sets it. The unconditional list takes precedence.
-    func delegation(for host: String) -> (delegation: Delegation, rule: HostRule?) {
-        if let rule = unconditionalDelegationHosts.first(where: { $0.matches(host: host) }) { return (.always, rule) }
-        if let rule = delegationHosts.first(where: { $0.matches(host: host) }) { return (.byPolicy, rule) }
-        return (.none, nil)
+    /// The fields that another user's client needs to decide as the agent does: all lists of hosts, and those that select the service.
+    ///
+    /// They are copied one by one so that every other field, and a new one, stays with the owner.
+    package var forPeers: ExtensionConfiguration {
+        var copy = ExtensionConfiguration(realm: realm, hosts: hosts)
+        for list in HostList.all { copy[keyPath: list.property] = self[keyPath: list.property] }
+        copy.servicePrincipals = servicePrincipals
+        copy.principalName = principalName
+        copy.isDefaultRealm = isDefaultRealm
+        copy.domainRealmMapping = domainRealmMapping
+        copy.preferredKDCs = preferredKDCs
+        return copy
     }
-
-    /// The mutual authentication for a host, and the rule that sets it. The stricter list takes precedence.
-    func mutualAuthentication(for host: String) -> (mutualAuthentication: MutualAuthentication, rule: HostRule?) {
-        if let rule = optionalMutualAuthenticationHosts.first(where: { $0.matches(host: host) }) { return (.optional, rule) }
-        if let rule = noMutualAuthenticationHosts.first(where: { $0.matches(host: host) }) { return (.off, rule) }
-        return (.required, nil)
-    }
-
-    /// The rule of ``noChannelBindingHosts`` that covers a host.
-    func unboundRule(for host: String) -> HostRule? { noChannelBindingHosts.first { $0.matches(host: host) } }
 }
 
 /// Which credential answers a host of `Hosts`: the key `credentialUseMode`. The meaning is that of Apple's first documentation, which

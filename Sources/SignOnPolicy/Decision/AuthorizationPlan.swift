@@ -75,6 +75,93 @@ public struct AuthorizationPlan: Sendable, Hashable {
     package func isDecided(by policy: DecisionPolicy) -> Bool { planReasons.policy == policy }
 }
 
+extension ExtensionConfiguration {
+    /// The rule of ``preemptiveHosts`` that covers a host.
+    func preemptiveRule(for host: String) -> HostRule? { preemptiveHosts.first { $0.matches(host: host) } }
+
+    /// The delegation for a host, and the rule that sets it. The unconditional list takes precedence.
+    func delegation(for host: String) -> (delegation: Delegation, rule: HostRule?) {
+        if let rule = unconditionalDelegationHosts.first(where: { $0.matches(host: host) }) { return (.always, rule) }
+        if let rule = delegationHosts.first(where: { $0.matches(host: host) }) { return (.byPolicy, rule) }
+        return (.none, nil)
+    }
+
+    /// The mutual authentication for a host, and the rule that sets it. The stricter list takes precedence.
+    func mutualAuthentication(for host: String) -> (mutualAuthentication: MutualAuthentication, rule: HostRule?) {
+        if let rule = optionalMutualAuthenticationHosts.first(where: { $0.matches(host: host) }) { return (.optional, rule) }
+        if let rule = noMutualAuthenticationHosts.first(where: { $0.matches(host: host) }) { return (.off, rule) }
+        return (.required, nil)
+    }
+
+    /// The rule of ``noChannelBindingHosts`` that covers a host.
+    func unboundRule(for host: String) -> HostRule? { noChannelBindingHosts.first { $0.matches(host: host) } }
+}
+
+extension DecisionPolicy {
+    /// How the host is answered: one reason for each setting, whether or not the profile lists the host.
+    func settingReasons(_ origin: Origin, in configuration: ExtensionConfiguration) -> [DecisionReason] {
+        [
+            servicePrincipalReason(origin, in: configuration), channelBindingReason(origin, in: configuration),
+            mutualAuthenticationReason(origin, in: configuration), delegationReason(origin, in: configuration),
+            preemptiveReason(origin, in: configuration),
+        ]
+    }
+
+    private func servicePrincipalReason(_ origin: Origin, in configuration: ExtensionConfiguration) -> DecisionReason {
+        guard let service = configuration.servicePrincipals[origin] else {
+            let detail = "The service principal comes from the URL's host: ServicePrincipals has no entry for \(origin)."
+            return DecisionReason(rule: "servicePrincipal", verdict: .notApplicable, detail: detail)
+        }
+        return DecisionReason(rule: "servicePrincipal", verdict: .passed, detail: "ServicePrincipals maps \(origin) to \(service).")
+    }
+
+    private func channelBindingReason(_ origin: Origin, in configuration: ExtensionConfiguration) -> DecisionReason {
+        guard origin.scheme == .https else {
+            let detail = "Without TLS there is no certificate to bind the ticket to."
+            return DecisionReason(rule: "channelBinding", verdict: .notApplicable, detail: detail)
+        }
+        if let rule = configuration.unboundRule(for: origin.host) {
+            let detail = "NoChannelBindingHosts has \(rule): the ticket is not bound to the server's certificate."
+            return DecisionReason(rule: "channelBinding", verdict: .notApplicable, detail: detail)
+        }
+        return DecisionReason(rule: "channelBinding", verdict: .passed, detail: "The ticket is bound to the server's certificate.")
+    }
+
+    private func mutualAuthenticationReason(_ origin: Origin, in configuration: ExtensionConfiguration) -> DecisionReason {
+        let (mutual, rule) = configuration.mutualAuthentication(for: origin.host)
+        guard let rule else {
+            return DecisionReason(rule: "mutualAuthentication", verdict: .passed, detail: "The server is verified (mutual authentication).")
+        }
+        let detail =
+            mutual == .optional
+            ? "OptionalMutualAuthenticationHosts has \(rule): mutual authentication is optional for the server."
+            : "NoMutualAuthenticationHosts has \(rule): mutual authentication is not requested."
+        return DecisionReason(rule: "mutualAuthentication", verdict: .notApplicable, detail: detail)
+    }
+
+    private func delegationReason(_ origin: Origin, in configuration: ExtensionConfiguration) -> DecisionReason {
+        let (delegation, rule) = configuration.delegation(for: origin.host)
+        guard let rule else {
+            let detail = "The user's own ticket is not forwarded: DelegationHosts does not cover \(origin.host)."
+            return DecisionReason(rule: "delegation", verdict: .notApplicable, detail: detail)
+        }
+        let detail =
+            delegation == .always
+            ? "UnconditionalDelegationHosts has \(rule): the server gets the user's own ticket."
+            : "DelegationHosts has \(rule): the server gets the user's own ticket if the KDC trusts it (ok-as-delegate)."
+        return DecisionReason(rule: "delegation", verdict: .passed, detail: detail)
+    }
+
+    private func preemptiveReason(_ origin: Origin, in configuration: ExtensionConfiguration) -> DecisionReason {
+        guard let rule = configuration.preemptiveRule(for: origin.host) else {
+            let detail = "The first request carries no ticket: PreemptiveHosts does not cover \(origin.host)."
+            return DecisionReason(rule: "preemptive", verdict: .notApplicable, detail: detail)
+        }
+        let detail = "PreemptiveHosts has \(rule): once the server has asked for a ticket, later requests carry one immediately."
+        return DecisionReason(rule: "preemptive", verdict: .passed, detail: detail)
+    }
+}
+
 /// The decision for an origin: whether a challenge is answered, and why.
 public enum AuthorizationDecision: Sendable, Hashable {
     /// A challenge is answered according to this plan.

@@ -111,17 +111,9 @@ struct ProfileCommand: AsyncParsableCommand {
 
         /// Prints the lists that control how a host is answered, if they are not empty.
         private func showSettings(_ configuration: ExtensionConfiguration) {
-            let lists = [
-                ("also over plain http", configuration.plainHTTPHosts),
-                ("sent a ticket preemptively after their first challenge", configuration.preemptiveHosts),
-                ("delegated the user's ticket if the KDC approves", configuration.delegationHosts),
-                ("delegated the user's ticket regardless of the KDC", configuration.unconditionalDelegationHosts),
-                ("mutual authentication is optional", configuration.optionalMutualAuthenticationHosts),
-                ("mutual authentication is not requested", configuration.noMutualAuthenticationHosts),
-                ("sent a ticket without channel bindings", configuration.noChannelBindingHosts),
-            ]
-            for (label, rules) in lists where !rules.isEmpty {
-                Console.print("    \(label): \(rules.map(\.description).joined(separator: " "))")
+            for list in HostList.all {
+                let rules = configuration[keyPath: list.property]
+                if !rules.isEmpty { Console.print("    \(list.label): \(rules.map(\.description).joined(separator: " "))") }
             }
             for (origin, principal) in configuration.servicePrincipals.sorted(by: { $0.key.description < $1.key.description }) {
                 Console.print("    service principal at \(origin): \(principal)")

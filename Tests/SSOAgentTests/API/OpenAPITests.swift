@@ -3,6 +3,8 @@ import HTTPNegotiate
 import HTTPTypes
 import KerberosEngine
 import SSOAgentClient
+import SignOnPolicy
+import TestSupport
 import Testing
 
 @testable import SSOAgent
@@ -69,11 +71,7 @@ import Testing
         ("DecisionReason", fields(DecisionReason(rule: "", verdict: .passed, detail: ""))),
         ("AgentEvent", fields(AgentEvent(.signedOut, realm: "", date: .distantPast))),
         ("ConfigurationReply", fields(ConfigurationReply(version: "", configurations: []))),
-        ("ExtensionConfiguration", fields(ExtensionConfiguration(realm: ""))),
-        ("AllowedPeer", fields(AllowedPeer(.user(0), hosts: []))),
-        ("SessionLimits", fields(SessionLimits())),
-        ("PasswordRules", fields(PasswordRules())),
-        ("SignInRules", fields(SignInRules())),
+        ("ExtensionConfiguration", try configurationFields()),
         ("AgentProblem", fields(AgentProblem(status: 0, title: "", code: "", detail: ""))),
     ])
     func `openapi.yaml documents exactly the fields of each document`(schema: String, fields: [String]) {
@@ -83,6 +81,13 @@ import Testing
             .filter { line in line.prefix { $0 == " " }.count == 8 }
             .compactMap { $0.split(separator: ":").first.map { $0.trimmingCharacters(in: .whitespaces) } }
         #expect(documented == fields)
+    }
+
+    /// The fields of a configuration that every client gets. One pattern describes the lists of hosts.
+    private static func configurationFields() throws -> [String] {
+        let fields = try ExtensionConfiguration.withEveryField().forPeers.fields(withDefault: false)
+        #expect(fields.filter { $0.hasSuffix("Hosts") }.count == HostList.all.count)
+        return fields.filter { !$0.hasSuffix("Hosts") } + [#""Hosts$""#]
     }
 
     private static let session = StatusDocument.Session(

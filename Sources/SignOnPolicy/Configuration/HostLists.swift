@@ -1,85 +1,85 @@
-import SignOnPolicy
-
-/// A key of this project that lists hosts, and the texts of the advice on its entries. A list changes how a host in `Hosts` is answered,
-/// never whether.
-struct HostList: Sendable {
-    /// The key's name.
-    let name: String
+/// A list of hosts in a configuration, and the texts that describe it. A list changes how a host in ``ExtensionConfiguration/hosts`` is
+/// answered, never whether.
+///
+/// The key of the profile, the check of its entries, `ksso profile show` and what other users' clients get are derived from ``all``.
+package struct HostList: Sendable {
+    /// The name of the profile's key.
+    package let name: String
     /// The property that the key sets.
-    let property: KeySetting.Property<[HostRule]>
+    package let property: any WritableKeyPath<ExtensionConfiguration, [HostRule]> & Sendable
+    /// The label of the list in `ksso profile show`.
+    package let label: String
     /// The effect for a host of the list, as part of a sentence.
-    let effect: String
+    package let effect: String
     /// The lists that have precedence if a host is in both.
-    let strongerLists: [HostList]
+    package let strongerLists: [HostList]
     /// The consequence for a host that `Hosts` does not cover, as part of a sentence.
-    let uncovered: String
+    package let uncovered: String
 
     private init(
         _ name: String,
-        _ property: KeySetting.Property<[HostRule]>,
+        _ property: any WritableKeyPath<ExtensionConfiguration, [HostRule]> & Sendable,
+        label: String,
         effect: String,
         stronger: [HostList] = [],
         uncovered: String = "so it is not answered, and this entry has no effect"
     ) {
         self.name = name
         self.property = property
+        self.label = label
         self.effect = effect
         strongerLists = stronger
         self.uncovered = uncovered
     }
 
     /// All lists, in the order of their keys.
-    static let all = [
+    package static let all = [
         plainHTTP, preemptive, delegation, unconditionalDelegation, optionalMutualAuthentication, noMutualAuthentication, noChannelBinding,
     ]
 
-    static let plainHTTP = HostList(
+    package static let plainHTTP = HostList(
         "PlainHTTPHosts",
         \.plainHTTPHosts,
+        label: "also over plain http",
         effect: "the server is also answered over plain http",
         uncovered: "so it is not answered over http either"
     )
     private static let preemptive = HostList(
         "PreemptiveHosts",
         \.preemptiveHosts,
+        label: "sent a ticket preemptively after their first challenge",
         effect: "the server gets a ticket without a challenge"
     )
     private static let delegation = HostList(
         "DelegationHosts",
         \.delegationHosts,
+        label: "delegated the user's ticket if the KDC approves",
         effect: "the server gets the user's own ticket if the KDC trusts it",
         stronger: [unconditionalDelegation]
     )
     private static let unconditionalDelegation = HostList(
         "UnconditionalDelegationHosts",
         \.unconditionalDelegationHosts,
+        label: "delegated the user's ticket regardless of the KDC",
         effect: "the server gets the user's own ticket even if the KDC does not trust it"
     )
     private static let optionalMutualAuthentication = HostList(
         "OptionalMutualAuthenticationHosts",
         \.optionalMutualAuthenticationHosts,
+        label: "mutual authentication is optional",
         effect: "mutual authentication is optional for the server, but a proof that it sends must be valid"
     )
     private static let noMutualAuthentication = HostList(
         "NoMutualAuthenticationHosts",
         \.noMutualAuthenticationHosts,
+        label: "mutual authentication is not requested",
         effect: "mutual authentication is not requested",
         stronger: [optionalMutualAuthentication]
     )
     private static let noChannelBinding = HostList(
         "NoChannelBindingHosts",
         \.noChannelBindingHosts,
+        label: "sent a ticket without channel bindings",
         effect: "the ticket is not bound to the server's certificate"
     )
-
-    /// The declaration of the key.
-    var key: ProfileKey { ProfileKey(name, .payload, .strings, check: .hostRules, sets: .hosts(property)) }
-
-    /// The list's valid host rules.
-    func rules(in keys: [String: ProfileValue]) -> [HostRule] { (keys[name]?.strings ?? []).hostRules }
-}
-
-extension [String] {
-    /// The entries that are valid host rules.
-    var hostRules: [HostRule] { compactMap { try? HostRule($0) } }
 }

@@ -77,25 +77,25 @@ extension KerberosExtension {
         return try await signIns.signInByAsking(name, realm: realm, options: options)
     }
 
-    /// Signs in a principal with a certificate. Prompts for its PIN if it requires one and there is a prompter. Concurrent callers with the
-    /// same certificate share one prompt.
+    /// Signs in a principal with a source, and prompts for what its credential requires, such as a certificate's PIN, if there is a
+    /// prompter. Concurrent callers with the same credential share one prompt.
     ///
     /// - Parameters:
     ///   - name: The principal's name, with or without a realm; nil is ``defaultPrincipal(realm:)``.
     ///   - realm: The realm of a name without one; nil is ``defaultRealm()``.
-    ///   - certificate: The certificate as libkrb5 names it; nil is the configured one.
+    ///   - given: The source; its own prompter is asked if there is no other.
     ///   - options: The options of the request; those of the first caller apply.
-    /// - Throws: `KerberosError`; if the certificate requires a PIN, `notInteractive` if there is no prompter or another prompt is open for
-    ///   the principal, `canceled` if the person cancels, or has canceled in the last five minutes.
+    /// - Throws: `KerberosError`; if a prompt is required, `notInteractive` if there is no prompter or another prompt is open for the
+    ///   principal, `canceled` if the person cancels, or has canceled in the last five minutes.
     @discardableResult
     package func signInByAsking(
         _ name: String? = nil,
         realm: String? = nil,
-        certificate: String?,
+        using given: InitialCredentialSource,
         options: InitialCredentialOptions = .init()
     ) async throws(KerberosError) -> Session {
         await offsets.follow(source)
-        return try await signIns.signInByAsking(name, realm: realm, certificate: certificate, options: options)
+        return try await signIns.signInByAsking(name, realm: realm, using: given, options: options)
     }
 
     /// Cancels the open prompts. Their callers get `canceled`.
@@ -111,12 +111,12 @@ extension KerberosExtension {
         return try await signIns.exchange.permissions.interactiveSource(realm: realm, prompter: prompter)
     }
 
-    /// Checks that a client of the agent may sign in a principal with a certificate.
+    /// Checks that a client of the agent may sign in a principal with the credential that it names.
     ///
     /// - Throws: `KerberosError`; `certificateRefused` if the agent would run a file that the client names.
-    package func check(certificate identity: String, of name: String?, realm: String?) async throws(KerberosError) {
+    package func check(_ given: InitialCredentialSource, of name: String?, realm: String?) async throws(KerberosError) {
         let principal = try await signIns.names.principal(orDefault: name, realm: realm)
-        try await signIns.exchange.permissions.check(certificate: identity, of: principal.realm)
+        try await given.kind.checkNaming(in: principal.realm, by: signIns.exchange.permissions)
     }
 }
 

@@ -66,7 +66,7 @@ extension Context {
         switch source {
         case .keytab(let name): try check(krb5_kt_resolve(raw, name, &keytab), .readKeytab, subject: name)
         case .clientKeytab: try check(krb5_kt_client_default(raw, &keytab), .readKeytab, subject: subject)
-        case .password, .prompter, .certificate: break
+        default: break
         }
         guard let keytab else { throw KerberosError(.keytabUnusable, subject: subject, message: "no keytab is given.") }
         defer { krb5_kt_close(raw, keytab) }

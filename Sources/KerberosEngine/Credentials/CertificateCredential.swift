@@ -11,18 +11,33 @@ struct CertificateCredential: SignInCredential {
     private static let mark = "ksso_certificate"
     /// The certificate as libkrb5 names it, with absolute paths; empty is the one that the profile or krb5.conf names.
     private let identity: String
+    /// The same as a caller gave it; nil is the configured one.
+    private let given: String?
 
     /// Creates the credential with an identity from a mark.
-    init(identity: String) { self.identity = identity }
+    init(identity: String) {
+        self.identity = identity
+        given = identity.isEmpty ? nil : identity
+    }
 
     /// Creates the credential with an identity that a caller gave; nil is the configured one.
-    init(given identity: String?) { self.identity = identity.map(CertificateIdentity.absolute) ?? "" }
+    init(given identity: String?) {
+        self.identity = identity.map(CertificateIdentity.absolute) ?? ""
+        given = identity
+    }
 
-    init(marks: [String: String]) { identity = marks[Self.mark] ?? "" }
+    init(marks: [String: String]) { self.init(identity: marks[Self.mark] ?? "") }
 
     var text: String { "ksso with the certificate \(identity.isEmpty ? "from the configuration" : identity)" }
     var acquisition: Session.Acquisition { .certificate(identity) }
     var marks: [String: String] { [Self.mark: identity] }
+    var loginArguments: String { " --certificate \(given ?? "default")" }
+
+    func source(askedBy prompter: any Prompter) -> InitialCredentialSource { .certificate(given, prompter) }
+
+    func checkNaming(in realm: String, by permissions: SignInPermissions) async throws(KerberosError) {
+        if let given { try await permissions.check(certificate: given, of: realm) }
+    }
 
     /// Returns the source as the profiles permit it. A source without an identity gets the realm's certificate.
     ///

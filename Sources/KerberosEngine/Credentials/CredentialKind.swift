@@ -30,8 +30,20 @@ protocol CredentialKind: Sendable {
     ) async throws(KerberosError) -> Session
 }
 
-/// A kind of credential that callers sign in with: whether profiles permit it, and how the ticket is requested.
+/// A kind of credential that callers sign in with: whether profiles permit it, how a person is asked for what it requires, and how the
+/// ticket is requested.
 protocol SignInCredential: CredentialKind {
+    /// The source of a sign-in with this credential whose prompter is asked for what the credential requires.
+    func source(askedBy prompter: any Prompter) -> InitialCredentialSource
+
+    /// The arguments of `ksso login` that select this credential, with a leading space; empty if it is the default.
+    var loginArguments: String { get }
+
+    /// Checks that a client of the agent may name this credential.
+    ///
+    /// - Throws: `KerberosError` if the agent would run a file that the client names.
+    func checkNaming(in realm: String, by permissions: SignInPermissions) async throws(KerberosError)
+
     /// Returns the source of a sign-in as the profiles of a realm permit it.
     ///
     /// - Throws: `KerberosError`; `policyRefused` if a profile does not allow this kind of sign-in.
@@ -50,6 +62,10 @@ protocol SignInCredential: CredentialKind {
         options: InitialCredentialOptions,
         by exchange: InitialExchange
     ) async throws(KerberosError) -> SignInTicket
+}
+
+extension SignInCredential {
+    var loginArguments: String { "" }
 }
 
 extension InitialCredentialSource {
@@ -94,7 +110,7 @@ extension Session {
 extension Session.Acquisition {
     /// Every kind that a mark can name.
     private static let kinds: [any CredentialKind.Type] = [
-        PasswordCredential.self, StoredSecretCredential.self, KeytabCredential.self, CertificateCredential.self,
+        PasswordCredential.self, KeytabCredential.self, CertificateCredential.self, StoredSecretCredential.self,
     ]
 
     /// The credential; nil if another program acquired the ticket.
@@ -109,7 +125,12 @@ extension Session.Acquisition {
     }
 
     /// The name in the agent's API and in JSON output; `other` for another program.
-    package var name: String { kind.map { type(of: $0).name } ?? "other" }
+    package var name: String { kind.map { type(of: $0).name } ?? Self.otherName }
+
+    private static let otherName = "other"
+
+    /// Every value of ``name``.
+    package static var names: [String] { kinds.map { $0.name } + [otherName] }
 
     /// The credential or the program in a sentence, after "acquired by".
     package var text: String { kind?.text ?? "another program" }

@@ -25,6 +25,12 @@ struct KeytabCredential: SignInCredential {
     /// The source of a sign-in with the keytab.
     private var source: InitialCredentialSource { keytab.isEmpty ? .clientKeytab : .keytab(keytab) }
 
+    /// Returns the source without the prompter, because a key requires no person.
+    func source(askedBy prompter: any Prompter) -> InitialCredentialSource { source }
+
+    /// Permits every keytab, because it is only read.
+    func checkNaming(in realm: String, by permissions: SignInPermissions) async throws(KerberosError) {}
+
     /// Returns the source unchanged. No profile forbids keytabs.
     func permitted(
         _ source: InitialCredentialSource,

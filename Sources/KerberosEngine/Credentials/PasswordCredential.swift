@@ -13,6 +13,11 @@ struct PasswordCredential: SignInCredential {
 
     init(marks: [String: String]) {}
 
+    func source(askedBy prompter: any Prompter) -> InitialCredentialSource { .prompter(prompter) }
+
+    /// A password names nothing.
+    func checkNaming(in realm: String, by permissions: SignInPermissions) async throws(KerberosError) {}
+
     func permitted(
         _ source: InitialCredentialSource,
         in realm: String,

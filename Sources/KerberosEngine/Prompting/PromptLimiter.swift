@@ -79,36 +79,36 @@ extension KerberosError {
     }
 }
 
-/// What a sign-in prompts for.
-struct Question: Hashable {
+/// What a sign-in prompts for: the password or whatever else the KDC requires, or the PIN of a credential. A certificate may require none.
+struct Question {
     let principal: Principal
-    let answer: Answer
-
-    enum Answer: Hashable {
-        /// The password, or whatever else the KDC requires.
-        case password
-        /// The PIN of a certificate; nil is the configured one. The certificate may require none.
-        case pin(certificate: String?)
-    }
+    /// The credential of the sign-in.
+    private let credential: any SignInCredential
 
     /// Creates the question for a source, regardless of its prompter.
     init(of principal: Principal, _ source: InitialCredentialSource) {
         self.principal = principal
-        answer = if case .certificate(let identity, _) = source { .pin(certificate: identity) } else { .password }
+        credential = source.kind
     }
+
+    /// Whether the sign-in always prompts.
+    var alwaysPrompts: Bool { credential is PasswordCredential }
 
     /// The source of a sign-in with this question.
-    func source(_ prompter: any Prompter) -> InitialCredentialSource {
-        switch answer {
-        case .password: .prompter(prompter)
-        case .pin(let certificate): .certificate(certificate, prompter)
-        }
-    }
+    func source(_ prompter: any Prompter) -> InitialCredentialSource { credential.source(askedBy: prompter) }
 
     /// The command that asks the same question at a terminal.
-    var command: String {
-        guard case .pin(let certificate) = answer else { return "ksso login \(principal)" }
-        return "ksso login \(principal) --certificate \(certificate ?? "default")"
+    var command: String { "ksso login \(principal)\(credential.loginArguments)" }
+}
+
+extension Question: Hashable {
+    static func == (left: Question, right: Question) -> Bool {
+        left.principal == right.principal && left.credential.acquisition == right.credential.acquisition
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(principal)
+        hasher.combine(credential.acquisition)
     }
 }
 

@@ -36,7 +36,7 @@ final class Prompts: Sendable {
             let gated = LimitedPrompter(prompter, question, limiter, clock: clock)
             defer { gated.end() }
             // A certificate may require no PIN; a password sign-in always prompts.
-            if question.answer == .password { try gated.open() }
+            if question.alwaysPrompts { try gated.open() }
             do throws(KerberosError) {
                 let session = try await signIn(question.source(gated))
                 if gated.refusal == nil { limiter.forget(question.principal) }
@@ -62,18 +62,16 @@ extension SignIns {
         return try await ask(try await names.principal(orDefault: name, realm: realm), options)
     }
 
-    /// Signs in a principal with a certificate, and prompts for its PIN if it requires one and there is a prompter.
+    /// Signs in a principal with a source. If there is a prompter, it replaces the source's own.
     func signInByAsking(
         _ name: String?,
         realm: String?,
-        certificate: String?,
+        using source: InitialCredentialSource,
         options: InitialCredentialOptions
     ) async throws(KerberosError) -> Session {
-        guard let prompter = prompts.prompter else {
-            return try await signIn(name, realm: realm, using: .certificate(certificate, GivenAnswer(nil)), options: options).session
-        }
+        guard let prompter = prompts.prompter else { return try await signIn(name, realm: realm, using: source, options: options).session }
         let principal = try await names.principal(orDefault: name, realm: realm)
-        return try await ask(Question(of: principal, .certificate(certificate, prompter)), prompter, options)
+        return try await ask(Question(of: principal, source), prompter, options)
     }
 
     /// Signs in by prompting for a request that needs a session.

@@ -11,27 +11,26 @@ extension AgentAPI {
     func login(_ request: Request, _ context: AgentContext) async throws -> Response {
         let served = context.served
         var body = context.body.take()
-        let (message, source) = try Self.signIn(&body)
+        let (message, signIn) = try Self.signIn(&body)
         // Signs in exactly the principal that was checked, without resolving the name again.
-        let name = try await served.signingIn(context.peer, as: message.principal, realm: message.realm, using: source.credential)
+        let name = try await served.signingIn(context.peer, as: message.principal, realm: message.realm, using: signIn.source)
         let options = InitialCredentialOptions(
             lifetime: message.lifetime.map { .seconds($0) },
             renewableLifetime: message.renewableLifetime.map { .seconds($0) }
         )
         let session: Session
-        switch source {
-        case .given(let source):
+        switch signIn {
+        case .attempt(let source):
             session = try await served.kerberos.signIn(name, realm: message.realm, using: source, options: options)
-        case .certificate(let identity, let pin):
-            if let identity { try await served.kerberos.check(certificate: identity, of: name, realm: message.realm) }
+        case .unlock(let source, let isAnswered):
+            try await served.kerberos.check(source, of: name, realm: message.realm)
             session = try await waiting.run(on: context.channel) { () async throws(KerberosError) in
-                guard let pin else {
-                    return try await served.kerberos.signInByAsking(name, realm: message.realm, certificate: identity, options: options)
+                guard isAnswered else {
+                    return try await served.kerberos.signInByAsking(name, realm: message.realm, using: source, options: options)
                 }
-                let source = InitialCredentialSource.certificate(identity, GivenAnswer(pin))
                 return try await served.kerberos.signIn(name, realm: message.realm, using: source, options: options)
             }
-        case .person:
+        case .ask:
             session = try await waiting.run(on: context.channel) { () async throws(KerberosError) in
                 try await served.kerberos.signInByAsking(name, realm: message.realm, options: options)
             }
@@ -118,30 +117,39 @@ extension AgentAPI {
         }
     }
 
-    /// The credential that a request signs in with.
-    private enum SignInSource {
-        case given(InitialCredentialSource)
-        case certificate(String?, pin: Secret?)
-        case person
+    /// What a request signs in with.
+    private enum RequestedSignIn {
+        /// A credential that requires no person.
+        case attempt(InitialCredentialSource)
+        /// A credential that may require a PIN. If it is not in the request, the agent's prompter is asked.
+        case unlock(InitialCredentialSource, isAnswered: Bool)
+        /// The agent's prompter.
+        case ask
 
-        /// The credential that can determine the principal by itself, if any.
-        var credential: InitialCredentialSource? { if case .given(let source) = self { source } else { nil } }
+        /// The credential, which may determine the principal by itself; nil if a person decides.
+        var source: InitialCredentialSource? {
+            switch self {
+            case .attempt(let source), .unlock(let source, _): source
+            case .ask: nil
+            }
+        }
     }
 
     /// Decodes a sign-in request, and moves the secrets out of it.
-    private static func signIn(_ body: inout ByteBuffer) throws -> (LoginRequest, SignInSource) {
+    private static func signIn(_ body: inout ByteBuffer) throws -> (LoginRequest, RequestedSignIn) {
         var message = try secretDocument(LoginRequest.self, in: &body)
         let (password, pin) = (message.password.map { Secret($0) }, message.pin.map { Secret($0) })
         (message.password, message.pin) = (nil, nil)
         guard pin == nil || message.certificate != nil else { throw AgentProblem.badRequest("pin requires certificate.") }
         switch (password, message.keytab, message.certificate) {
-        case (let password?, nil, nil): return (message, .given(.password(password)))
-        case (nil, let keytab?, nil) where keytab.hasPrefix("/"): return (message, .given(.keytab(keytab)))
+        case (let password?, nil, nil): return (message, .attempt(.password(password)))
+        case (nil, let keytab?, nil) where keytab.hasPrefix("/"): return (message, .attempt(.keytab(keytab)))
         case (nil, _?, nil): throw AgentProblem.badRequest("keytab must be an absolute path.")
         case (nil, nil, let identity?) where CertificateIdentity.isAbsolute(identity) || identity == "default":
-            return (message, .certificate(identity == "default" ? nil : identity, pin: pin))
+            let source = InitialCredentialSource.certificate(identity == "default" ? nil : identity, GivenAnswer(pin))
+            return (message, .unlock(source, isAnswered: pin != nil))
         case (nil, nil, _?): throw AgentProblem.badRequest("the paths in certificate must be absolute.")
-        case (nil, nil, nil): return (message, .person)
+        case (nil, nil, nil): return (message, .ask)
         default: throw AgentProblem.badRequest("password, keytab and certificate are mutually exclusive.")
         }
     }

@@ -1,51 +1,5 @@
 public import struct Foundation.Date
 
-/// The body of `POST /v1/login`. Because it contains a secret, its description is redacted, and it is sent only over a socket of the user's
-/// own.
-package struct LoginRequest: Codable, Sendable {
-    package var principal: String?
-    package var realm: String?
-    /// The password, used for one attempt at the KDC. Mutually exclusive with ``keytab`` and ``certificate``.
-    package var password: String?
-    /// The path of a keytab.
-    package var keytab: String?
-    /// A certificate in libkrb5's syntax; `default` means the configured one.
-    package var certificate: String?
-    /// The certificate's PIN.
-    package var pin: String?
-    /// The requested lifetime of the ticket, in seconds.
-    package var lifetime: Int?
-    /// The requested renewable lifetime, in seconds.
-    package var renewableLifetime: Int?
-
-    package init(
-        principal: String? = nil,
-        realm: String? = nil,
-        password: String? = nil,
-        keytab: String? = nil,
-        certificate: String? = nil,
-        pin: String? = nil,
-        lifetime: Int? = nil,
-        renewableLifetime: Int? = nil
-    ) {
-        self.principal = principal
-        self.realm = realm
-        self.password = password
-        self.keytab = keytab
-        self.certificate = certificate
-        self.pin = pin
-        self.lifetime = lifetime
-        self.renewableLifetime = renewableLifetime
-    }
-}
-
-extension LoginRequest: CustomStringConvertible, CustomReflectable {
-    /// A text without the password and the PIN.
-    package var description: String { "a sign-in" }
-    /// A mirror without the password and the PIN.
-    package var customMirror: Mirror { Mirror(self, children: []) }
-}
-
 /// The body of `POST /v1/refresh` and `POST /v1/logout`: the sessions that are selected.
 package struct SessionSelection: Codable, Sendable {
     /// The principal; nil means all principals of the realm.

@@ -31,8 +31,8 @@ public struct StatusDocument: Codable, Sendable, Hashable {
         public var isDefault: Bool
         /// Whether the ticket-granting ticket is valid.
         public var signedIn: Bool
-        /// How the ticket was acquired: by this project with `password`, `keytab`, `certificate` or `storedSecret` (a stored password), or
-        /// `other` for another program.
+        /// How the ticket was acquired: the name of a kind of credential, such as `password` or `storedSecret` (a stored password), or
+        /// `other` for another program. `openapi.yaml` lists the names.
         public var acquiredBy: String
         /// The name of the credential cache.
         public var cache: String

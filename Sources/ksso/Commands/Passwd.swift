@@ -31,7 +31,7 @@ struct Passwd: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
-        try LoginFiles.checkArmorCache(armorCache)
+        try ArmorCaches.check(armorCache)
         try await common.engine.run(armorCache: armorCache) { sso in
             // This check precedes every prompt.
             let whom = try await sso.kerberos.checkPasswordChange(of: principal, realm: realm)

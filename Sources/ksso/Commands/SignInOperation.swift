@@ -11,7 +11,8 @@ struct SignInOperation {
     var principal: String?
     /// The realm of a principal without one.
     var realm: String?
-    var credential = CommandLineCredential()
+    /// The credential to sign in with.
+    var credential = CredentialChoice()
     var ticket = RequestedTicket()
     /// Whether the password is stored.
     var remembers = false
@@ -24,13 +25,13 @@ struct SignInOperation {
     ///
     /// - Parameter armorCache: The cache whose ticket armors the sign-in (FAST).
     func run(_ engine: EngineOptions, armorCache: String? = nil) async throws {
-        try LoginFiles.checkArmorCache(armorCache)
-        try LoginFiles.checkCertificate(credential.certificate)
+        try ArmorCaches.check(armorCache)
+        try credential.check()
         // The engine changes the environment of this process.
         let environment = ProcessInfo.processInfo.environment
         try await engine.run(armorCache: armorCache) { sso in
             let runtime = RuntimeDirectory(environment: environment)
-            if !isForced, !remembers, credential.keytab == nil, ticket.cache == nil, let session = try await presentSession(sso) {
+            if !isForced, !remembers, !credential.replacesSession, ticket.cache == nil, let session = try await presentSession(sso) {
                 say("\(session.principal) is signed in already, until \(session.ticketExpires.localText). To sign in again: --force")
                 printNotice(session, sso)
                 printOtherCache(runtime, environment)
@@ -81,19 +82,7 @@ struct SignInOperation {
     }
 
     private func source(_ sso: SingleSignOn) async throws -> InitialCredentialSource {
-        if let source = try await credential.source(canPrompt: !isQuiet && Console.hasTerminal) { return source }
-        guard !isQuiet else {
-            throw CommandFailure(
-                .notInteractive,
-                "a password is required, and --quiet disables prompting. Use --password-stdin or --keytab."
-            )
-        }
-        guard Console.hasTerminal else {
-            let message = "a password is required, and there is no terminal for the prompt. Use --password-stdin or --keytab."
-            throw CommandFailure(.notInteractive, message)
-        }
-        let realm = try await sso.principal(principal, realm: realm).realm
-        return try await sso.kerberos.interactiveSource(realm: realm, prompter: .terminal)
+        try await credential.source(for: principal, realm: realm, mayAsk: !isQuiet, sso)
     }
 }
 
@@ -102,26 +91,4 @@ struct RequestedTicket {
     var options = InitialCredentialOptions()
     /// The cache for the ticket; nil is the default one.
     var cache: CredentialCacheName?
-}
-
-/// The credential that a command line names: a keytab, a certificate or a password.
-struct CommandLineCredential {
-    /// The keytab to sign in with.
-    var keytab: String?
-    /// The certificate to sign in with; `default` is the one that the profile or krb5.conf names.
-    var certificate: String?
-    /// Whether the password or the PIN is the first line of standard input.
-    var readsSecret = false
-
-    /// Returns the credential; nil if it is a password that has to be prompted for.
-    func source(canPrompt: Bool) async throws -> InitialCredentialSource? {
-        if let keytab { return .keytab(keytab) }
-        if let certificate {
-            let identity = certificate == "default" ? nil : certificate
-            if readsSecret { return .certificate(identity, GivenAnswer(try await StandardInput.secretLine())) }
-            // A certificate without a PIN works without a prompt.
-            return .certificate(identity, canPrompt ? .terminal : GivenAnswer(nil))
-        }
-        return readsSecret ? .password(try await StandardInput.secretLine()) : nil
-    }
 }

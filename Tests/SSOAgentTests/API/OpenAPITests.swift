@@ -53,7 +53,7 @@ import Testing
         ("ContinueReply", fields(ContinueReply(step: .send))),
         ("RefusalReply", fields(RefusalReply(isReplaced: true))),
         ("IdentityReply", fields(IdentityReply(nil))),
-        ("LoginRequest", ["principal", "realm", "password", "keytab", "certificate", "pin", "lifetime", "renewableLifetime"]),
+        ("LoginRequest", LoginRequest.CodingKeys.allCases.map(\.stringValue)),
         ("SessionSelection", fields(SessionSelection())),
         ("SessionsReply", fields(SessionsReply(sessions: []))),
         ("SignOutDocument", fields(SignOutDocument(ended: [], left: []))),
@@ -88,6 +88,12 @@ import Testing
         let fields = try ExtensionConfiguration.withEveryField().forPeers.fields(withDefault: false)
         #expect(fields.filter { $0.hasSuffix("Hosts") }.count == HostList.all.count)
         return fields.filter { !$0.hasSuffix("Hosts") } + [#""Hosts$""#]
+    }
+
+    @Test func `openapi.yaml documents every kind of credential`() throws {
+        let line = try #require(Self.text.components(separatedBy: "\n").first { $0.hasPrefix("        acquiredBy: ") })
+        let names = try #require(line.firstMatch(of: /enum: \[(.*)\]/)).1.split(separator: ", ").map(String.init)
+        #expect(names == Session.Acquisition.names)
     }
 
     private static let session = StatusDocument.Session(

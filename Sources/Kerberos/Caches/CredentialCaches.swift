@@ -230,10 +230,11 @@ extension Context {
 
     func principal(of cache: krb5_ccache) throws(KerberosError) -> Principal {
         var principal: krb5_principal?
-        let subject = try name(of: cache).rawValue
+        let name = try name(of: cache)
+        let subject = name.rawValue
         let status = krb5_cc_get_principal(raw, cache, &principal)
         // kinit leaves a file without even a principal in a DIR collection when it fails.
-        let isEmpty = try Int(status) == Int(KRB5_CC_END) && name(of: cache).path.map(FileCacheLayout.isWhole) != false
+        let isEmpty = Int(status) == Int(KRB5_CC_END) && name.path.map { FileCacheLayout.isWhole($0) } != false
         if !isEmpty { try check(status, .readCache, subject: subject) }
         guard let principal else { throw KerberosError(.noCredentials, subject: subject, message: "the credential cache is empty.") }
         defer { krb5_free_principal(raw, principal) }

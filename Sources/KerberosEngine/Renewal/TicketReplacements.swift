@@ -1,5 +1,4 @@
 internal import Kerberos
-internal import Synchronization
 
 internal import struct Foundation.Date
 
@@ -8,9 +7,12 @@ internal import struct Foundation.Date
 /// may be wrong.
 final class TicketReplacements: Sendable {
     private let clock: @Sendable () -> Date
-    private let pauses = Mutex<[CredentialCacheName: Date]>([:])
+    private let pauses: Pauses<CredentialCacheName, Void>
 
-    init(clock: @escaping @Sendable () -> Date) { self.clock = clock }
+    init(clock: @escaping @Sendable () -> Date) {
+        self.clock = clock
+        pauses = Pauses(clock: clock)
+    }
 
     /// Replaces a ticket-granting ticket that a KDC cannot decrypt with one from the session's keytab, and returns the new session.
     ///
@@ -24,30 +26,17 @@ final class TicketReplacements: Sendable {
         let present = try await source.current(session)
         guard present?.ticketFingerprint == session.ticketFingerprint else { return present }
         let age = session.time(at: clock()).timeIntervalSince(session.ticketTimes.starts)
-        guard age >= KeytabBackoff.longPause, mayBeReplaced(in: session.cache) else { return nil }
+        guard age >= KeytabBackoff.longPause, !pauses.isPaused(session.cache) else { return nil }
         do throws(KerberosError) {
             let other = try await source.reacquire(refused: session, from: keytab)
-            wasReplaced(in: session.cache)
+            pauses.begin(session.cache, seconds: KeytabBackoff.longPause)
             return other
         } catch {
             // In these cases no KDC was asked.
-            if error.code != .canceled, error.code != .kdcUnreachable { wasReplaced(in: session.cache) }
+            if error.code != .canceled, error.code != .kdcUnreachable {
+                pauses.begin(session.cache, seconds: KeytabBackoff.longPause)
+            }
             throw error
-        }
-    }
-
-    /// Whether no replacement for this cache was attempted during the pause.
-    private func mayBeReplaced(in cache: CredentialCacheName) -> Bool {
-        let now = clock()
-        return pauses.withLock { ($0[cache] ?? now) <= now }
-    }
-
-    /// Begins the pause, whether or not the attempt succeeded.
-    private func wasReplaced(in cache: CredentialCacheName) {
-        let now = clock()
-        pauses.withLock { pauses in
-            pauses = pauses.filter { $0.value > now }
-            pauses[cache] = now.addingTimeInterval(KeytabBackoff.longPause)
         }
     }
 }

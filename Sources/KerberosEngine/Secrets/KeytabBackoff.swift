@@ -1,22 +1,20 @@
 internal import Kerberos
-internal import Synchronization
 
 internal import struct Foundation.Date
 
 /// Remembers which principals' keys the KDC refused, so that a refused key is not sent again with every request and the account is not
 /// locked.
 final class KeytabBackoff: Sendable {
-    private let clock: @Sendable () -> Date
-    private let refusals = Mutex<[Principal: (error: KerberosError, until: Date)]>([:])
+    private let failures: Pauses<Principal, KerberosError>
 
-    init(clock: @escaping @Sendable () -> Date) { self.clock = clock }
+    init(clock: @escaping @Sendable () -> Date) { failures = Pauses(clock: clock) }
 
     /// Throws the last error again while its pause lasts, including the error of a KDC that did not answer.
-    func check(_ principal: Principal) throws(KerberosError) { try check(principal, at: clock(), ignoresPause: false) }
+    func check(_ principal: Principal) throws(KerberosError) { try check(principal, ignoresPause: false) }
 
-    private func check(_ principal: Principal, at now: Date, ignoresPause: Bool) throws(KerberosError) {
-        guard let refusal = refusals.withLock({ $0[principal] }), refusal.until > now else { return }
-        if !ignoresPause || refusal.error.code != .kdcUnreachable { throw refusal.error }
+    private func check(_ principal: Principal, ignoresPause: Bool) throws(KerberosError) {
+        guard let error = failures.reason(for: principal) else { return }
+        if !ignoresPause || error.code != .kdcUnreachable { throw error }
     }
 
     /// Runs a sign-in with a key. While the pause after a failure lasts, throws the last error again instead.
@@ -28,18 +26,13 @@ final class KeytabBackoff: Sendable {
         ignoresPause: Bool = false,
         _ signIn: () async throws(KerberosError) -> Value
     ) async throws(KerberosError) -> Value {
-        let now = clock()
-        try check(principal, at: now, ignoresPause: ignoresPause)
+        try check(principal, ignoresPause: ignoresPause)
         do throws(KerberosError) {
             let value = try await signIn()
-            refusals.withLock { $0[principal] = nil }
+            failures.end(principal)
             return value
         } catch {
-            let until = clock().addingTimeInterval(Self.pause(after: error))
-            refusals.withLock { refusals in
-                refusals = refusals.filter { $0.value.until > now }
-                refusals[principal] = (error, until)
-            }
+            failures.begin(principal, because: error, seconds: Self.pause(after: error))
             throw error
         }
     }

@@ -1,8 +1,5 @@
 internal import Kerberos
 internal import SignOnPolicy
-internal import Synchronization
-
-internal import struct Foundation.Date
 
 /// Replaces service tickets that servers refused, and limits the requests to the KDC for a server that refuses all of them.
 final class ServiceTicketReplacements: Sendable {
@@ -10,11 +7,10 @@ final class ServiceTicketReplacements: Sendable {
     private let tickets: ServiceTickets
     private let source: any SessionSource
     private let flights = SingleFlight<ReplacementFlight, Bool>()
-    /// Until when there is no replacement.
-    private let pauses = Mutex<[Pause: Date]>([:])
+    private let pauses: Pauses<Paused, Void>
 
-    /// What is not replaced.
-    private enum Pause: Hashable {
+    /// What is not replaced during a pause.
+    private enum Paused: Hashable {
         /// A ticket, for the owner.
         case ticket(Int)
         /// Any ticket for a service, for a guest. Because no server confirms that it refused a ticket, a guest's reports count for this
@@ -30,6 +26,7 @@ final class ServiceTicketReplacements: Sendable {
         self.cache = cache
         self.tickets = tickets
         self.source = source
+        pauses = Pauses(clock: tickets.clock)
     }
 
     /// Replaces a service ticket that a server refused, because the service's key may have changed since it was issued. Removes the refused
@@ -57,7 +54,7 @@ final class ServiceTicketReplacements: Sendable {
                 cache.remove(ticket: refused.ticketFingerprint)
                 return true
             }
-            guard mayBeReplaced(Pause(refused.ticketFingerprint, refused, guest)) else { return false }
+            guard !pauses.isPaused(Paused(refused.ticketFingerprint, refused, guest)) else { return false }
             return try await tickets.peers.run(for: guest, subject: plan.servicePrincipal) { () async throws(KerberosError) in
                 guard let reason, reason.code == .clockSkew else {
                     return try await replace(refused, for: plan, session: session, guest: guest)
@@ -85,29 +82,14 @@ final class ServiceTicketReplacements: Sendable {
             let ticket = try await client.replaceServiceTicket(for: service, in: session.cache, deadline: .seconds(5)) { server in
                 server.components == service.components && (service.realm.isEmpty || server.realm == service.realm)
             }
-            pause(Pause(ticket.fingerprint, refused, guest))
+            pauses.begin(Paused(ticket.fingerprint, refused, guest), seconds: KeytabBackoff.longPause)
         } catch {
             let seconds = error.code == .kdcUnreachable ? 30 : KeytabBackoff.longPause
-            pause(Pause(refused.ticketFingerprint, refused, guest), for: seconds)
+            pauses.begin(Paused(refused.ticketFingerprint, refused, guest), seconds: seconds)
             throw error
         }
         cache.remove(ticket: refused.ticketFingerprint)
         return true
-    }
-
-    /// Whether there may be a replacement, because there is no pause.
-    private func mayBeReplaced(_ pause: Pause) -> Bool {
-        let now = tickets.clock()
-        return pauses.withLock { ($0[pause] ?? now) <= now }
-    }
-
-    /// Prevents replacements for some seconds.
-    private func pause(_ pause: Pause, for seconds: Double = KeytabBackoff.longPause) {
-        let now = tickets.clock()
-        pauses.withLock { pauses in
-            pauses = pauses.filter { $0.value > now }
-            pauses[pause] = now.addingTimeInterval(seconds)
-        }
     }
 }
 

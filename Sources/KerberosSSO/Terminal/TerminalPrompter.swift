@@ -32,7 +32,7 @@ public struct TerminalPrompter: Prompter {
 
     /// Cancels the prompt if it is open. The terminal is restored.
     public func cancel(_ request: PromptRequest) {
-        Self.open.withLock { if $0 == request.id { SignalWatch.cancel() } }
+        Self.open.withLock { if $0 == request.id { PromptSignals.cancel() } }
     }
 
     private func ask(_ request: PromptRequest) throws -> [Secret] {
@@ -74,8 +74,8 @@ struct Terminal: ~Copyable {
     /// Prompts until there is an answer. Throws `PromptRefusal/canceled` on Ctrl-C, at the end of input, and after any other signal that
     /// does not stop the process; also if the request is canceled.
     func ask(_ question: String, isHidden: Bool, for request: PromptRequest) throws(PromptRefusal) -> Secret {
-        let signals = try SignalWatch()
-        // The watch has discarded a cancellation that came before it.
+        let signals = try PromptSignals()
+        // The initializer has discarded a cancellation that came before it.
         guard !request.isCanceled else { throw .canceled }
         while true {
             try waitForForeground(signals)
@@ -98,7 +98,7 @@ struct Terminal: ~Copyable {
             case .end: throw .canceled
             case .signal(let number):
                 let stops = number == SIGTSTP || number == SIGTTIN || number == SIGTTOU
-                if number == SIGINT || number == SignalWatch.canceled { throw .canceled }
+                if number == SIGINT || number == PromptSignals.canceled { throw .canceled }
                 signals.deliver(number)  // terminates or stops the process, unless it handles the signal
                 if !stops { throw .canceled }
             }
@@ -109,7 +109,7 @@ struct Terminal: ~Copyable {
     ///
     /// The kernel cannot do this: it does not stop a thread that blocks the signal, as a dispatch queue's threads do, and it would stop the
     /// process again before a signal that arrived meanwhile is handled.
-    private func waitForForeground(_ signals: borrowing SignalWatch) throws(PromptRefusal) {
+    private func waitForForeground(_ signals: borrowing PromptSignals) throws(PromptRefusal) {
         let clock = ContinuousClock()
         var rounds = 0
         while tcgetpgrp(descriptor) != getpgrp() {
@@ -119,7 +119,7 @@ struct Terminal: ~Copyable {
             var waiting = pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0)
             _ = unsafe poll(&waiting, 1, 50)
             while let number = signals.next() {
-                if number == SIGINT || number == SignalWatch.canceled { throw .canceled }
+                if number == SIGINT || number == PromptSignals.canceled { throw .canceled }
                 if [SIGTSTP, SIGTTIN, SIGTTOU].contains(number) { continue }
                 signals.deliver(number)
                 throw .canceled
@@ -164,7 +164,7 @@ struct Terminal: ~Copyable {
     }
 
     /// Reads a line, unless a signal arrives first.
-    private func readLine(_ signals: borrowing SignalWatch) -> Event {
+    private func readLine(_ signals: borrowing PromptSignals) -> Event {
         var line: [UInt8] = []
         defer { unsafe line.withUnsafeMutableBytes { if let start = $0.baseAddress { unsafe explicit_bzero(start, $0.count) } } }
         line.reserveCapacity(Self.lineLimit)

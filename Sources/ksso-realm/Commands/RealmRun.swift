@@ -53,7 +53,7 @@ struct RealmRun: AsyncParsableCommand {
     func run() async throws {
         let plan = try plan()
         do {
-            let status = try await SignalWait.untilSignal { signal in
+            let status = try await ProcessSignals.withSignals { signal in
                 try await withTestRealms(plan.realms, trusts: plan.trusts) { realms in try await start(plan, realms, signal: signal) }
             }
             if status != 0 { throw CommandFailure(ExitStatus(rawValue: status)) }
@@ -93,7 +93,7 @@ struct RealmRun: AsyncParsableCommand {
         }
     }
 
-    private func start(_ plan: RealmPlan, _ realms: [TestRealm], signal: SignalWait) async throws -> Int32 {
+    private func start(_ plan: RealmPlan, _ realms: [TestRealm], signal: ProcessSignals) async throws -> Int32 {
         for realm in realms {
             guard let fault = plan.faults[realm.name] else { continue }
             for network in realm.networks { try await network.set(fault) }
@@ -217,7 +217,7 @@ extension RealmRun {
         )
     }
 
-    func serve(_ description: RealmDescription, _ environment: [String: String], signal: SignalWait) async throws -> Int32 {
+    func serve(_ description: RealmDescription, _ environment: [String: String], signal: ProcessSignals) async throws -> Int32 {
         if let program = command.first { return try await run(program, environment: environment, signal: signal) }
         if json {
             try Console.printJSONLine(description)
@@ -233,7 +233,7 @@ extension RealmRun {
 
     /// Runs the command, which has the terminal: signals from the keyboard also reach it, and this process exits with its status. SIGTERM
     /// and SIGHUP may reach only this process and are forwarded.
-    private func run(_ program: String, environment variables: [String: String], signal: SignalWait) async throws -> Int32 {
+    private func run(_ program: String, environment variables: [String: String], signal: ProcessSignals) async throws -> Int32 {
         let environment = Environment.custom(
             variables.reduce(into: [:]) { result, entry in
                 if let key = Environment.Key(rawValue: entry.key) { result[key] = entry.value }

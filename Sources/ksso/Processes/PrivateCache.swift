@@ -101,7 +101,7 @@ struct CacheKeeper: AsyncParsableCommand {
         let name = try? await KerberosClient(RealmConfiguration(realm: "")).defaultCacheName()
         let agent = runtime.isServed ? AgentClient(socketPath: runtime.apiSocket) : nil
         let changes = SessionChanges.stream(agent: agent, cache: name)
-        try await SignalWait.untilSignal { signals in
+        try await ProcessSignals.withSignals { signals in
             try? FileHandle.standardOutput.write(contentsOf: Data(Self.ready.utf8))
             try? FileHandle.standardOutput.close()
             await withTaskGroup(of: Void.self) { group in

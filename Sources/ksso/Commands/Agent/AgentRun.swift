@@ -177,7 +177,7 @@ struct AgentRun: AsyncParsableCommand {
         setenv("KRB5_CONFIG", KerberosConfigurationFile.searchPath(runtime.sessionConfiguration, environment: environment), 1)
         let agent = Agent(try options(runtime, environment: environment))
         let hasTerminal = Self.hasTerminal
-        let ending = try await SignalWait.untilSignal { signals in
+        let ending = try await ProcessSignals.withSignals { signals in
             try await agent.run(until: {
                 // With a terminal, SIGHUP means that the terminal was closed, and ends the agent. Without one, it means to read the
                 // profiles again.
@@ -197,7 +197,7 @@ struct AgentRun: AsyncParsableCommand {
         for descriptor in sockets.split(separator: ":").dropFirst().compactMap({ Int32($0) }) { _ = fcntl(descriptor, F_SETFD, 0) }
         var environment = ProcessInfo.processInfo.environment
         environment[Agent.socketsVariable] = sockets
-        SignalWait.restoreDefaults()
+        ProcessSignals.restoreDefaults()
         let code = ProcessReplacement(path: path, arguments: CommandLine.arguments, environment: environment).begin()
         return CommandFailure(.failed, "\(path): the new program cannot be started: \(String(cString: strerror(code))).")
     }
@@ -264,7 +264,7 @@ extension AgentRun {
         if let maxCaches { options.maximumCaches = maxCaches }
         if let keepExpired { options.expiredCachePeriod = keepExpired.duration }
         let cache = MachineCache(options)
-        try await SignalWait.untilSignal { signals in
+        try await ProcessSignals.withSignals { signals in
             try await cache.run(until: { _ = await signals.next() })
         }
     }

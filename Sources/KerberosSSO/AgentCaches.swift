@@ -9,8 +9,6 @@ extension RuntimeDirectory {
     /// The socket of the agent that keeps the tickets; nil if there is no such agent, or if other users can write to the directory.
     package var cacheSocket: String? { PrivateDirectory(path: path).isTrusted && servesCaches ? kcmSocket : nil }
 
-    /// How long to wait for a lost socket. An agent checks its sockets every two seconds and binds lost ones again.
-    private static let lossLimit = Duration.seconds(3)
     /// How long the agent may take to report where the tickets are.
     private static let answerLimit = Duration.seconds(2)
 
@@ -23,27 +21,29 @@ extension RuntimeDirectory {
     package func findCacheSocket() async throws -> String? {
         if let cacheSocket { return cacheSocket }
         guard PrivateDirectory(path: path).isTrusted else { return nil }
-        let end = ContinuousClock.now + Self.lossLimit
-        var isKnown = false
-        while hasAgent {
-            if servesCaches { return kcmSocket }
-            if !isKnown, servesRequests {
-                guard await agentKeepsTickets() else { return nil }
-                isKnown = true
+        var found: String?
+        var keepsTickets: Bool?
+        let isSettled = try await waitForLostSocket {
+            if servesCaches {
+                found = kcmSocket
+                return true
             }
-            guard ContinuousClock.now < end else {
-                guard await agentKeepsTickets() else { return nil }
-                let process = lockHolder.map { " (process \($0.processID))" } ?? ""
-                let loss = loss(of: .caches)
-                throw AuthorizationError(
-                    .agentUnavailable,
-                    "the agent\(process) keeps the tickets, but programs cannot reach them at \(loss.fault). \(loss.remedy)"
-                )
+            guard hasAgent else {
+                // An agent may have started, or been replaced, in the meantime.
+                found = cacheSocket
+                return true
             }
-            try await Task.sleep(for: .milliseconds(20))
+            if keepsTickets == nil, servesRequests { keepsTickets = await agentKeepsTickets() }
+            return keepsTickets == false
         }
-        // An agent may have started, or been replaced, in the meantime.
-        return cacheSocket
+        if isSettled { return found }
+        guard await agentKeepsTickets() else { return nil }
+        let process = lockHolder.map { " (process \($0.processID))" } ?? ""
+        let loss = loss(of: .caches)
+        throw AuthorizationError(
+            .agentUnavailable,
+            "the agent\(process) keeps the tickets, but programs cannot reach them at \(loss.fault). \(loss.remedy)"
+        )
     }
 
     /// Why programs cannot reach the tickets stored by the agent of this directory; nil if they can, or if there are none.

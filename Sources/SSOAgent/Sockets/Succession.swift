@@ -46,16 +46,17 @@ extension Agent {
     }
 
     private func lock(within limit: Duration) async throws -> AgentLock? {
-        let end = ContinuousClock.now + limit
-        while ContinuousClock.now < end {
+        var lock: AgentLock?
+        _ = try await pollUntil(within: limit) {
             do throws(AgentError) {
-                return try AgentLock(options.runtime)
+                lock = try AgentLock(options.runtime)
+                return true
             } catch {
                 guard error.code == .alreadyRunning else { throw error }
+                return false
             }
-            try await Task.sleep(for: .milliseconds(20))
         }
-        return nil
+        return lock
     }
 
     /// Stops the agent when an upgrade has replaced its program file, so that the new program serves the clients.

@@ -234,6 +234,17 @@ package struct SocketLoss: Sendable, Hashable {
 }
 
 extension RuntimeDirectory {
+    /// Polls a condition on the lost socket of a running agent for three seconds, because an agent checks its sockets every two seconds and
+    /// binds lost ones again.
+    ///
+    /// - Returns: Whether the condition became true in that time.
+    /// - Throws: What the condition throws, and `CancellationError`.
+    nonisolated(nonsending) package func waitForLostSocket(
+        _ condition: nonisolated(nonsending) () async throws -> Bool
+    ) async throws -> Bool {
+        try await pollUntil(within: .seconds(3), condition)
+    }
+
     /// Why programs do not find the agent at a socket where it does not listen.
     package func loss(of socket: Socket) -> SocketLoss {
         let path = path(of: socket)

@@ -33,3 +33,20 @@ package func firstResult<Value: Sendable>(
     for await result in results { return result }
     return nil
 }
+
+/// Polls a condition that another process or task brings about, and of which there is no event. The first check is immediate.
+///
+/// - Returns: Whether the condition became true within the limit.
+/// - Throws: What the condition throws, and `CancellationError` if the task is canceled.
+nonisolated(nonsending) package func pollUntil(
+    within limit: Duration,
+    every interval: Duration = .milliseconds(20),
+    _ condition: nonisolated(nonsending) () async throws -> Bool
+) async throws -> Bool {
+    let end = ContinuousClock.now + limit
+    while try await !condition() {
+        guard ContinuousClock.now < end else { return false }
+        try await Task.sleep(for: interval)
+    }
+    return true
+}

@@ -123,17 +123,11 @@ struct AgentStop: AsyncParsableCommand {
 
     /// Waits for the end of the agent, which gives its clients some seconds. Its parent process may take longer to collect its status.
     private static func waitForEnd(of process: Int32) async throws {
-        let limit = ContinuousClock.now + .seconds(20)
         let agent = RunningProcess(processID: process)
-        while kill(process, 0) == 0 {
-            guard ContinuousClock.now < limit else {
-                guard agent?.isRunning == true else { return }
-                let sentence =
-                    "the agent (process \(process)) is still running after it was told to stop. To terminate it: kill -KILL \(process)"
-                throw CommandFailure(.failed, sentence)
-            }
-            try await Task.sleep(for: .milliseconds(20))
-        }
+        if try await pollUntil(within: .seconds(20), { kill(process, 0) != 0 }) { return }
+        guard agent?.isRunning == true else { return }
+        let sentence = "the agent (process \(process)) is still running after it was told to stop. To terminate it: kill -KILL \(process)"
+        throw CommandFailure(.failed, sentence)
     }
 }
 

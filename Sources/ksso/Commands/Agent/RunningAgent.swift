@@ -23,17 +23,15 @@ struct RunningAgent {
         case unreachable(AgentListener)
     }
 
-    /// How long to wait for a lost socket. An agent checks its sockets every two seconds and binds lost ones again.
-    private static let lossLimit = Duration.seconds(3)
-
     /// The running agent whose socket is lost; nil if its socket is reachable or no agent is running. Waits while the agent binds its
     /// socket again, starts or exits.
     func unreachable() async -> AgentListener? {
-        let end = ContinuousClock.now + Self.lossLimit
-        while !runtime.isServed, let holder = runtime.lockHolder {
-            guard ContinuousClock.now < end, (try? await Task.sleep(for: .milliseconds(20))) != nil else { return holder }
+        var holder: AgentListener?
+        _ = try? await runtime.waitForLostSocket {
+            holder = runtime.isServed ? nil : runtime.lockHolder
+            return holder == nil
         }
-        return nil
+        return holder
     }
 
     /// The message about a running agent whose socket is lost.

@@ -204,7 +204,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "SignOnPolicy", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosTesting",
+                "SystemSupport", "SignOnPolicy", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosTesting",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -268,7 +268,7 @@ let package = Package(
         .testTarget(
             name: "TLSChannelBindingTests",
             dependencies: [
-                "TLSChannelBinding",
+                "TLSChannelBinding", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
             ],

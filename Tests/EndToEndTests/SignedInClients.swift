@@ -65,12 +65,6 @@ extension HTTPClientResponse {
 }
 
 extension TestRealm {
-    /// The realm of the suite.
-    static func required() throws -> TestRealm { try #require(current) }
-
-    /// An unused path in the realm's directory.
-    func newPath() -> String { "\(directory)/\(UUID().uuidString)" }
-
     /// Signs alice in with kinit and returns the name of the cache.
     func signedInCache() async throws -> String {
         let cache = "FILE:\(newPath())"

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import HTTPNegotiate
@@ -6,7 +7,7 @@ import Testing
 struct ChallengeScannerTests {
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func `any text is scanned without a trap`(seed: UInt64) {
-        var generator = SeededGenerator(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let pieces = [
             "Negotiate", "Basic", "a", " ", "\t", ",", "=", "\"", "\\", "\\\"", "Zm9v", "realm=", "\r\n ", "\n", "\u{0}", "é", "/",
         ]
@@ -29,7 +30,7 @@ struct ChallengeScannerTests {
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
     func `generated challenges are parsed back to themselves`(seed: UInt64) {
-        var generator = SeededGenerator(state: seed)
+        var generator = SeededGenerator(seed: seed)
         for _ in 0..<100 {
             let challenges = (0..<Int.random(in: 1...4, using: &generator)).map { _ in randomChallenge(&generator) }
             let separator = [", ", ",", " ,\t,, ", ",\r\n "].randomElement(using: &generator) ?? ","
@@ -60,18 +61,5 @@ struct ChallengeScannerTests {
             return "\(parameter.name)=\"\(escaped)\""
         }
         return "\(challenge.scheme) " + parameters.joined(separator: ", ")
-    }
-}
-
-private struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    /// SplitMix64.
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

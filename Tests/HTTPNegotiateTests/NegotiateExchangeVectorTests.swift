@@ -40,8 +40,8 @@ struct NegotiateExchangeVectorTests {
             #expect(exchange.receive(status: 401, challenges: ["Negotiate"]) == .begin)
             exchange.sent()
         }
-        #expect(spelling(exchange.receive(status: vector.status, challenges: vector.challenges)) == vector.expect)
-        if let verified = vector.verified { #expect(spelling(exchange.verified()) == verified) }
+        #expect(exchange.receive(status: vector.status, challenges: vector.challenges).spelling == vector.expect)
+        if let verified = vector.verified { #expect(exchange.verified().spelling == verified) }
         // The requested action comes first: the exchange accepts no other response.
         guard case .fail(let error) = exchange.receive(status: 200, challenges: ["Negotiate Zm9v"]) else {
             Issue.record("The exchange accepted another response")
@@ -61,21 +61,5 @@ struct NegotiateExchangeVectorTests {
             return
         }
         #expect(reason.utf8.count < 1000)
-    }
-
-    private func spelling(_ action: NegotiateExchange.Action) -> String {
-        switch action {
-        case .deliver(.unauthenticated): "deliver unauthenticated"
-        case .deliver(.authenticated): "deliver authenticated"
-        case .deliver(.refused): "deliver refused"
-        case .begin: "begin"
-        case .respond(let token): "respond " + hex(token)
-        case .verify(let token): "verify " + hex(token)
-        case .fail(let error): "fail \(error.code)"
-        }
-    }
-
-    private func hex(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }

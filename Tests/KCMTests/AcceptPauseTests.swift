@@ -122,7 +122,7 @@ import Testing
     @Test(.exitTest) func `the KCM server accepts connections again when file descriptors are free`() async throws {
         try await withFolder { folder in
             await #expect(processExitsWith: .success) { [folder = folder as String] in
-                let reports = ReportList()
+                let reports = Recorded<ServerReport>()
                 let (failures, continuation) = AsyncStream.makeStream(of: Void.self)
                 var options = KCMServer.Options.forEveryone()
                 options.report = { report in

@@ -100,7 +100,7 @@ import Testing
                 )
             }
             try "".write(toFile: "\(caches)/\(geteuid())", atomically: false, encoding: .utf8)
-            let reports = ReportList()
+            let reports = Recorded<ServerReport>()
             var options = KCMServer.Options.forEveryone(directory: caches)
             options.report = reports.append
             try await withServer(options) { running in
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test func `a repeated write failure is reported once until writes succeed for a minute`() {
-        let reports = ReportList()
+        let reports = Recorded<ServerReport>()
         let filter = ReportFilter(reports.append)
         let (full, broken) = (StorageError(.system(ENOSPC), "full."), StorageError(.system(EIO), "broken."))
         let start = NIODeadline.now()
@@ -189,7 +189,7 @@ import Testing
     }
 
     @Test func `a user with too many caches is reported once every ten minutes`() {
-        let reports = ReportList()
+        let reports = Recorded<ServerReport>()
         let filter = ReportFilter(reports.append)
         let start = NIODeadline.now()
         for minute in 0..<25 {

@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import TestSupport
 
 @testable import KCM
 
@@ -8,7 +8,7 @@ struct Disk {
     let folder: String
     private(set) var account: UserAccount
     private var connection = ConnectionState()
-    private let reportList = ReportList()
+    private let reportList = Recorded<ServerReport>()
 
     init(_ folder: String, limits: StoreLimits = StoreLimits(), now: UInt32 = 1500) throws {
         self.folder = folder
@@ -53,13 +53,4 @@ struct Disk {
     }
 
     private func hex(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
-}
-
-/// Collects a server's reports from any thread.
-final class ReportList: Sendable {
-    private let reports = Mutex<[ServerReport]>([])
-
-    var all: [ServerReport] { reports.withLock { $0 } }
-
-    var append: @Sendable (ServerReport) -> Void { { [self] report in reports.withLock { $0.append(report) } } }
 }

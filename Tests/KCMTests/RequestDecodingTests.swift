@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import KCM
@@ -35,7 +36,7 @@ struct RequestDecodingTests {
     }
 
     @Test(arguments: Exchange.distinct) func `a randomly damaged request does not crash the store`(exchange: Exchange) {
-        var generator = SplitMix(state: UInt64(exchange.request.count))
+        var generator = SeededGenerator(seed: UInt64(exchange.request.count))
         let whole = bytes(exchange.request)
         for _ in 0..<200 where whole.count > 4 {
             var damaged = whole
@@ -79,18 +80,5 @@ struct RequestDecodingTests {
         } catch {
             return error.replyCode
         }
-    }
-}
-
-/// A generator of reproducible numbers, so that a failure is reproducible.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -44,7 +44,7 @@ struct RetentionTests {
     }
 
     @Test func `the index finds the same expired tickets as a search through all tickets`() throws {
-        var random = SplitMix(state: 1)
+        var random = SeededGenerator(seed: 1)
         var list = CredentialList()
         for step in 0..<2000 {
             if Bool.random(using: &random), list.count > 20, let serial = list.all.map(\.serial).randomElement(using: &random) {

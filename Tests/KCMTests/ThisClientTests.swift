@@ -66,11 +66,4 @@ struct ThisClientTests {
             }
         }
     }
-
-    private func firstToken(from credential: InitiatorCredential) throws -> [UInt8] {
-        switch try SPNEGOInitiator.begin(with: credential) {
-        case .proceed(let token, _): token
-        case .established(let token, _): token ?? []
-        }
-    }
 }

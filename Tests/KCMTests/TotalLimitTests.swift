@@ -37,7 +37,7 @@ import Testing
         _ user: UInt32,
         _ running: RunningServer,
         expecting code: ReplyCode? = .ok,
-        _ body: nonisolated(nonsending) (inout RawConnection) async throws -> Void
+        _ body: nonisolated(nonsending) (inout KCMConnection) async throws -> Void
     ) async throws {
         next.value = user
         try await withConnection(running.path) { connection async throws in
@@ -203,7 +203,7 @@ import Testing
     private let large = (0..<100).map { Sample.ticket($0, end: .max).with { $0.ticket = [UInt8](repeating: 7, count: 10 << 10) } }
 
     /// Stores tickets until one is refused, and returns how many were stored.
-    private nonisolated(nonsending) func fill(_ connection: inout RawConnection) async throws -> Int {
+    private nonisolated(nonsending) func fill(_ connection: inout KCMConnection) async throws -> Int {
         for (count, ticket) in large.enumerated() {
             let code = try await connection.code(.store, "a", ticket.bytes)
             guard code == .ok else {

@@ -1,5 +1,6 @@
 import Foundation
 import KerberosTesting
+import TestSupport
 
 @testable import KCM
 
@@ -9,15 +10,6 @@ struct RunningServer: Sendable {
     /// Has mode 0700 and is removed together with the server.
     let folder: String
     var path: String { "\(folder)/kcm.sock" }
-}
-
-/// Creates a folder for one test and removes it afterwards, even after an error.
-@discardableResult func withFolder<R>(_ body: (String) async throws -> R) async throws -> R {
-    // The path of a socket must be short.
-    let folder = "/tmp/kcm-\(UUID().uuidString.prefix(13))"
-    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    defer { try? FileManager.default.removeItem(atPath: folder) }
-    return try await body(folder)
 }
 
 /// Runs a closure with a server and shuts the server down afterwards, even after an error.

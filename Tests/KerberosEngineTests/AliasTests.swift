@@ -11,7 +11,7 @@ import Testing
 @Suite(.testRealm(users: ["alice": "secret", "al": "secret"]))
 struct AliasTests {
     /// Signs in as `al` as if the KDC had returned a ticket for `alice`: MIT's own database has no aliases.
-    private func signInAsAl(_ home: Home) async throws -> KerberosExtension {
+    private func signInAsAl(_ home: CacheHome) async throws -> KerberosExtension {
         let client = KerberosClient(home.realm.configuration(defaultCacheName: home.defaultCache.rawValue))
         let ticket = try await client.initialCredential(for: try Principal("alice@EXAMPLE.TEST"), using: .secret)
         let kerberos = home.makeExtension()
@@ -24,7 +24,7 @@ struct AliasTests {
     }
 
     @Test(arguments: ["al", "alice"]) func `a session can be selected by its principal or by its alias`(_ name: String) async throws {
-        let kerberos = try await signInAsAl(try Home(try #require(TestRealm.current)))
+        let kerberos = try await signInAsAl(try CacheHome(try #require(TestRealm.current)))
         let principal = try Principal("\(name)@EXAMPLE.TEST")
         #expect(try await kerberos.makeDefault(principal).principal.description == "alice@EXAMPLE.TEST")
         #expect(try await kerberos.sessions().session(realm: "EXAMPLE.TEST", principal: principal) != nil)
@@ -34,7 +34,7 @@ struct AliasTests {
     }
 
     @Test func `a session of the named principal takes precedence over an alias`() async throws {
-        let home = try Home(try #require(TestRealm.current), cache: "DIR")
+        let home = try CacheHome(try #require(TestRealm.current), cache: "DIR")
         let kerberos = try await signInAsAl(home)
         try await kerberos.signIn("al", using: .secret)
         let result = try await kerberos.signOut(try Principal("al@EXAMPLE.TEST"))
@@ -43,7 +43,7 @@ struct AliasTests {
     }
 
     @Test func `a sign-in with the principal's own name clears the alias`() async throws {
-        let home = try Home(try #require(TestRealm.current))
+        let home = try CacheHome(try #require(TestRealm.current))
         _ = try await signInAsAl(home)
         #expect(try await home.makeExtension().signIn("alice", using: .secret).alias == nil)
     }

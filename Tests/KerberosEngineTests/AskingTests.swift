@@ -13,7 +13,7 @@ import Testing
 
     /// A prompt for the local user name would be wrong: a mistyped password would count against that principal's account.
     @Test(arguments: [false, true]) func `the principal whose ticket expired is prompted, not the local user`(mayAsk: Bool) async throws {
-        var home = try Home(try #require(TestRealm.current))
+        var home = try CacheHome(try #require(TestRealm.current))
         let prompter = CountingPrompter(answer: "secret")
         home.options.userName = "bob"
         home.options.prompter = prompter
@@ -37,7 +37,7 @@ import Testing
         let rules = SignInRules(userNameLabel: "Staff\nnumber", helpText: help)
         var configuration = ExtensionConfiguration(realm: realm.name, hosts: [try HostRule(".example.test")])
         configuration.signIn = rules
-        let home = try Home(realm, configurations: [configuration])
+        let home = try CacheHome(realm, configurations: [configuration])
         let prompter = AnsweringPrompter(["secret"])
         try await home.makeExtension().signIn("alice", using: .prompter(prompter))
         let banner = try #require(prompter.requests.first?.banner)
@@ -50,14 +50,14 @@ import Testing
         let realm = try #require(TestRealm.current)
         var configuration = ExtensionConfiguration(realm: realm.name, hosts: [try HostRule(".example.test")])
         configuration.signIn = rules
-        let home = try Home(realm, configurations: [configuration])
+        let home = try CacheHome(realm, configurations: [configuration])
         let prompter = AnsweringPrompter(["secret"])
         try await home.makeExtension().signIn("alice", using: .prompter(prompter))
         #expect(prompter.requests.map(\.banner) == [nil])
     }
 
     @Test func `a local user without a principal gets the ksso login command in the error`() async throws {
-        var home = try Home(try #require(TestRealm.current))
+        var home = try CacheHome(try #require(TestRealm.current))
         home.options.userName = "nobody"
         home.options.prompter = CountingPrompter(answer: "secret")
         let kerberos = home.makeExtension()

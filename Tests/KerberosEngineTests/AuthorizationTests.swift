@@ -14,7 +14,7 @@ import Testing
 struct AuthorizationTests {
     private func signedIn() async throws -> (TestRealm, KerberosExtension) {
         let realm = try #require(TestRealm.current)
-        let kerberos = try Home(realm).makeExtension()
+        let kerberos = try CacheHome(realm).makeExtension()
         try await kerberos.signIn("alice", using: .secret)
         return (realm, kerberos)
     }
@@ -72,7 +72,7 @@ struct AuthorizationTests {
 
     @Test func `a request without a session fails and suggests ksso login`() async throws {
         let realm = try #require(TestRealm.current)
-        let kerberos = try Home(realm).makeExtension()
+        let kerberos = try CacheHome(realm).makeExtension()
         let error = await authorizationError { try await kerberos.grant("www.example.test") }
         #expect(error?.code == .notSignedIn)
         #expect(error?.message.contains("ksso login") == true)

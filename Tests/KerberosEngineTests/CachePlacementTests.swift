@@ -11,7 +11,7 @@ import Testing
 /// Which credential cache a sign-in fills.
 @Suite(.testRealm(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/www.example.test"]))
 struct CachePlacementTests {
-    private func makeHome(cache: String = "FILE") throws -> Home { try Home(try #require(TestRealm.current), cache: cache) }
+    private func makeHome(cache: String = "FILE") throws -> CacheHome { try CacheHome(try #require(TestRealm.current), cache: cache) }
 
     @Test func `the first session is in the default cache, where klist finds it`() async throws {
         let home = try makeHome()

@@ -14,17 +14,17 @@ import Testing
 )
 struct CertificateAskingTests {
     /// Runs the body with a home that uses the prompter, and the identity of alice's certificate, which requires a PIN.
-    private func withHome(_ prompter: any Prompter, _ body: (Home, String) async throws -> Void) async throws {
+    private func withHome(_ prompter: any Prompter, _ body: (CacheHome, String) async throws -> Void) async throws {
         let options = TestRealmOptions(users: ["alice": "secret"], acceptsCertificates: true, pluginDirectory: certificatePlugins)
         try await withTestRealm(options) { realm in
-            var home = try Home(realm)
+            var home = try CacheHome(realm)
             home.options.prompter = prompter
             try await body(home, try await realm.certificate(for: "alice", pin: "1234").identity)
         }
     }
 
     /// A copy of the certificate in another file.
-    private func copy(_ identity: String, _ home: Home) throws -> String {
+    private func copy(_ identity: String, _ home: CacheHome) throws -> String {
         let path = "\(home.directory)/copy.p12"
         try FileManager.default.copyItem(atPath: String(identity.dropFirst("PKCS12:".count)), toPath: path)
         return "PKCS12:\(path)"

@@ -19,7 +19,7 @@ struct ClientProcess: Codable, Sendable {
     /// Creates a client that uses the tickets of a home.
     ///
     /// - Parameter configurationPath: The value of `KRB5_CONFIG` in the process; the realm's krb5.conf if nil.
-    init(_ home: Home, configurationPath: String? = nil) throws {
+    init(_ home: CacheHome, configurationPath: String? = nil) throws {
         let profile = home.options.configurations[0]
         self.configurationPath = configurationPath ?? home.realm.configurationPath
         realmConfigurationPath = home.realm.configurationPath

@@ -20,7 +20,7 @@ import Testing
     func `a correction does not write to a cache in which someone has signed in or out since`(next: String?) async throws {
         let options = TestRealmOptions(users: ["alice": "secret", "bob": "secret"], clockOffset: .seconds(3600))
         try await withTestRealm(options) { realm in
-            let home = try Home(realm)
+            let home = try CacheHome(realm)
             let kerberos = home.makeExtension()
             let session = try await kerberos.signIn("alice", using: .secret)
             if let next { try await home.kinit(next) } else { _ = try await home.run("kdestroy", []) }

@@ -16,7 +16,7 @@ struct ClockTests {
 
     /// The token of the process that signed in, and that of another one, which finds the service ticket in the cache.
     private func tokens(_ realm: TestRealm) async throws -> [[UInt8]] {
-        let home = try Home(realm)
+        let home = try CacheHome(realm)
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
         let first = try await kerberos.grant(host).token
@@ -39,7 +39,7 @@ struct ClockTests {
     @Test(arguments: [-3600, 3600])
     func `a sign-in with a prompt stores the KDC's clock offset`(offset: Int) async throws {
         try await withTestRealm(options(offset)) { realm in
-            let home = try Home(realm)
+            let home = try CacheHome(realm)
             let session = try await home.makeExtension().signIn("alice", using: .prompter(CountingPrompter(answer: "secret")))
             #expect(abs(session.clockOffset - Double(offset)) < 60)
             // kvno finds the offset in the cache.
@@ -53,7 +53,7 @@ struct ClockTests {
         var options = options(offset)
         options.services += ["HTTP/two.example.test", "HTTP/three.example.test"]
         try await withTestRealm(options) { realm in
-            let home = try Home(realm)
+            let home = try CacheHome(realm)
             let kerberos = home.makeExtension()
             try await home.kinit("alice")
             _ = try await kerberos.grant(host)
@@ -73,7 +73,7 @@ struct ClockTests {
     @Test(arguments: [-11 * 3600, 11 * 3600], ["FILE", "DIR"])
     func `the KDC's time decides whether a session is signed in`(offset: Int, cache: String) async throws {
         try await withTestRealm(options(offset)) { realm in
-            let home = try Home(realm, cache: cache)
+            let home = try CacheHome(realm, cache: cache)
             try await home.kinit("alice", ["-r", "2d"])
             let kerberos = home.makeExtension()
             let session = try #require(try await kerberos.sessions().sessions.first)
@@ -98,7 +98,7 @@ struct ClockTests {
         var options = options(offset)
         options.services.append("app")
         try await withTestRealm(options) { realm in
-            var home = try Home(realm)
+            var home = try CacheHome(realm)
             if isServices { home.options.credential = .keytab(.keytab(realm.keytabPath), principal: "app") }
             let kerberos = home.makeExtension()
             if !isServices { try await kerberos.signIn("app", using: .keytab(realm.keytabPath)) }
@@ -127,7 +127,7 @@ struct ClockTests {
         var options = options(-3600)
         options.services.append("app")
         try await withTestRealm(options) { realm in
-            var home = try Home(realm, cache: tickets == .collection ? "DIR" : "FILE")
+            var home = try CacheHome(realm, cache: tickets == .collection ? "DIR" : "FILE")
             let steady = ManualClock()
             home.options.clock = { Date() }
             home.options.uptime = { steady.now.timeIntervalSince1970 }
@@ -164,7 +164,7 @@ struct ClockTests {
     func `an outdated clock offset in the cache is corrected`(type: String, offset: Int) async throws {
         let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/\(host)"])
         try await withTestRealm(options) { realm in
-            let home = try Home(realm, cache: type)
+            let home = try CacheHome(realm, cache: type)
             let cache = try #require(home.options.defaultCacheName)
             let wrong = Duration.seconds(offset)
             for renews in [false, true] {
@@ -188,7 +188,7 @@ struct ClockTests {
     func `a clock offset by which a valid ticket has expired is dropped`(renews: Bool) async throws {
         let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/\(host)", "HTTP/two.example.test"])
         try await withTestRealm(options) { realm in
-            let home = try Home(realm)
+            let home = try CacheHome(realm)
             let wrong = Duration.seconds(-30 * 3600)
             let lifetime = ["-l", "10h", "-r", "7d"]
             try await realm.kinit("alice", password: "secret", cache: home.defaultCache.rawValue, options: lifetime, clockOffset: wrong)

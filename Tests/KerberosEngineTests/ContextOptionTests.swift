@@ -15,8 +15,8 @@ struct ContextOptionTests {
     private static let bindings = ChannelBindings(applicationData: certificate)
     private let origin = "https://www.example.test"
 
-    private func makeHome() async throws -> Home {
-        var home = try Home(try #require(TestRealm.current))
+    private func makeHome() async throws -> CacheHome {
+        var home = try CacheHome(try #require(TestRealm.current))
         home.options.configurations[0].plainHTTPHosts = [try HostRule("www.example.test")]
         try await home.makeExtension().signIn("alice", using: .secret)
         return home
@@ -27,9 +27,9 @@ struct ContextOptionTests {
     @Test func `a token is bound to the server's certificate`() async throws {
         let home = try await makeHome()
         let token = try await home.makeExtension().grant(origin: origin, channelBindings: Self.certificate).token
-        #expect(try ServerEnd(token, keytab: home.realm.keytabPath, channelBindings: Self.bindings).flags.contains(.channelBound))
+        #expect(try Acceptance(token, keytab: home.realm.keytabPath, channelBindings: Self.bindings).flags.contains(.channelBound))
         let another = ChannelBindings(applicationData: Array("tls-server-end-point:two".utf8))
-        let error = await kerberosError { try ServerEnd(token, keytab: home.realm.keytabPath, channelBindings: another) }
+        let error = await kerberosError { try Acceptance(token, keytab: home.realm.keytabPath, channelBindings: another) }
         #expect(error?.code == .channelBindingsDiffer)
     }
 
@@ -39,13 +39,13 @@ struct ContextOptionTests {
         let token = try await home.makeExtension().grant(origin: origin, channelBindings: Self.certificate).token
         // Behind a proxy that terminates TLS, the server has another certificate than the client sees.
         let another = ChannelBindings(applicationData: Array("tls-server-end-point:two".utf8))
-        #expect(try !ServerEnd(token, keytab: home.realm.keytabPath, channelBindings: another).flags.contains(.channelBound))
+        #expect(try !Acceptance(token, keytab: home.realm.keytabPath, channelBindings: another).flags.contains(.channelBound))
     }
 
     @Test func `a token for plain HTTP has no channel bindings`() async throws {
         let home = try await makeHome()
         let token = try await home.makeExtension().grant(origin: "http://www.example.test", channelBindings: Self.certificate).token
-        #expect(try !ServerEnd(token, keytab: home.realm.keytabPath, channelBindings: Self.bindings).flags.contains(.channelBound))
+        #expect(try !Acceptance(token, keytab: home.realm.keytabPath, channelBindings: Self.bindings).flags.contains(.channelBound))
     }
 
     /// A token captured on plain HTTP and replayed over HTTPS: an acceptor with bindings rejects it if the token declares that the client
@@ -65,12 +65,12 @@ struct ContextOptionTests {
         }
         let token = try Array(Data(contentsOf: URL(filePath: file)))
         let keytab = home.realm.keytabPath
-        #expect(try ServerEnd(token, keytab: keytab).service == "HTTP/www.example.test@EXAMPLE.TEST", "over plain HTTP")
+        #expect(try Acceptance(token, keytab: keytab).service == "HTTP/www.example.test@EXAMPLE.TEST", "over plain HTTP")
         if isAware {
-            let error = await kerberosError { try ServerEnd(token, keytab: keytab, channelBindings: Self.bindings) }
+            let error = await kerberosError { try Acceptance(token, keytab: keytab, channelBindings: Self.bindings) }
             #expect(error?.code == .channelBindingsDiffer)
         } else {
-            let flags = try? ServerEnd(token, keytab: keytab, channelBindings: Self.bindings).flags
+            let flags = try? Acceptance(token, keytab: keytab, channelBindings: Self.bindings).flags
             #expect(flags?.contains(.channelBound) != true)
         }
     }
@@ -80,7 +80,7 @@ struct ContextOptionTests {
     @Test func `the server must authenticate itself by default`() async throws {
         let home = try await makeHome()
         let grant = try await home.makeExtension().grant(origin: origin)
-        let server = try ServerEnd(grant.token, keytab: home.realm.keytabPath)
+        let server = try Acceptance(grant.token, keytab: home.realm.keytabPath)
         #expect(server.flags.contains(.mutualAuthentication))
         #expect(try await grant.exchange.respond(to: server.reply) == .established)
     }
@@ -97,7 +97,7 @@ struct ContextOptionTests {
         var home = try await makeHome()
         if byProfile { home.options.configurations[0].noMutualAuthenticationHosts = [try HostRule("www.example.test")] }
         let grant = try await home.makeExtension().grant(origin: origin, mutualAuthentication: byProfile ? nil : .off)
-        let server = try ServerEnd(grant.token, keytab: home.realm.keytabPath)
+        let server = try Acceptance(grant.token, keytab: home.realm.keytabPath)
         #expect(!server.flags.contains(.mutualAuthentication))
         #expect(!grant.exchange.isDelegated)
         // A client may ignore the reply; checking it succeeds.
@@ -116,7 +116,7 @@ struct ContextOptionTests {
         var home = try await makeHome()
         if profile == .off { home.options.configurations[0].noMutualAuthenticationHosts = [try HostRule("www.example.test")] }
         let grant = try await home.makeExtension().grant(origin: origin, mutualAuthentication: caller)
-        let flags = try ServerEnd(grant.token, keytab: home.realm.keytabPath).flags
+        let flags = try Acceptance(grant.token, keytab: home.realm.keytabPath).flags
         #expect(flags.contains(.mutualAuthentication) == isAskedForProof)
     }
 }

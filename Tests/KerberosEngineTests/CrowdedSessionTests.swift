@@ -28,7 +28,7 @@ import Testing
 
     @Test func `concurrent and late refreshes renew a ticket once`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
-            let kerberos = try Home(realm).makeExtension()
+            let kerberos = try CacheHome(realm).makeExtension()
             let options = InitialCredentialOptions(lifetime: .seconds(36_000), renewableLifetime: .seconds(86_400))
             let session = try await kerberos.signIn("alice", using: .secret, options: options)
             let renewed = await crowd { try await kerberos.refresh(session).ticketFingerprint }
@@ -42,7 +42,7 @@ import Testing
     @Test(arguments: [false, true])
     func `concurrent and late refreshes with a keytab acquire one ticket`(isServices: Bool) async throws {
         try await withTestRealm(.init(users: ["robot": "secret"], services: ["HTTP/www.example.test"])) { realm in
-            var home = try Home(realm)
+            var home = try CacheHome(realm)
             let keytab = try await realm.keytab(for: "robot")
             if isServices { home.options.credential = .keytab(.keytab(keytab), principal: "robot") }
             let kerberos = home.makeExtension()
@@ -57,7 +57,7 @@ import Testing
 
     @Test func `a wrong key costs one attempt at the KDC across concurrent refreshes and requests`() async throws {
         try await withTestRealm(.init(users: ["robot": "secret"], services: ["HTTP/www.example.test"])) { realm in
-            let home = try Home(realm)
+            let home = try CacheHome(realm)
             let kerberos = home.makeExtension()
             let session = try await kerberos.signIn(using: .keytab(try await realm.keytab(for: "robot")))
             _ = try await realm.kadmin(["change_password", "-pw", "another", "robot"])
@@ -74,7 +74,7 @@ import Testing
 
     @Test func `concurrent sign-ins with one key share one request to the KDC`() async throws {
         try await withTestRealm(users: ["robot": "secret"]) { realm in
-            let kerberos = try Home(realm).makeExtension()
+            let kerberos = try CacheHome(realm).makeExtension()
             let keytab = try await realm.keytab(for: "robot")
             try await realm.pauseKDC()
             async let signedIn = crowd { try await kerberos.signIn("robot", using: .keytab(keytab)).principal.description }

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPNegotiate
 import Kerberos
+import TestSupport
 import Testing
 
 @testable import KerberosEngine

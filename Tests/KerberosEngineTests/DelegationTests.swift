@@ -38,7 +38,7 @@ struct DelegationTests {
             for _ in 0..<2 {  // with a ticket from the KDC, then from the cache
                 let grant = try await kerberos.grant("\(host).example.test")
                 try #require(grant.identity.delegation.rawValue == delegation)
-                let server = try ServerEnd(grant.token, keytab: client.keytabPath)
+                let server = try Acceptance(grant.token, keytab: client.keytabPath)
                 try #require(server.flags.contains(.delegation) == isDelegated)
                 try #require(try await grant.exchange.respond(to: server.reply) == .established)
                 try #require(grant.exchange.isDelegated == isDelegated)
@@ -63,7 +63,7 @@ struct DelegationTests {
             for (host, isDelegated) in [("plain", true), ("trusted", false), ("plain", true)] {
                 let grant = try await kerberos.grant("\(host).example.test")
                 try #require(grant.exchange.isDelegated == isDelegated)
-                try #require(try ServerEnd(grant.token, keytab: client.keytabPath).flags.contains(.delegation) == isDelegated)
+                try #require(try Acceptance(grant.token, keytab: client.keytabPath).flags.contains(.delegation) == isDelegated)
             }
             endChildProcess()
         }
@@ -77,7 +77,7 @@ struct DelegationTests {
             client.begin()
             let grant = try await client.makeExtension().grant(origin: "https://plain.example.test", mutualAuthentication: .off)
             try #require(grant.exchange.isDelegated)
-            try #require(try ServerEnd(grant.token, keytab: client.keytabPath).flags.isSuperset(of: .delegation))
+            try #require(try Acceptance(grant.token, keytab: client.keytabPath).flags.isSuperset(of: .delegation))
             endChildProcess()
         }
     }
@@ -89,7 +89,7 @@ struct DelegationTests {
         try await home.kinit("alice")
         let grant = try await home.makeExtension().grant("plain.example.test")
         #expect(!grant.exchange.isDelegated)
-        #expect(try !ServerEnd(grant.token, keytab: home.realm.keytabPath).flags.contains(.delegation))
+        #expect(try !Acceptance(grant.token, keytab: home.realm.keytabPath).flags.contains(.delegation))
         let realm = home.realm.name
         #expect(try home.realm.received(.serviceTicket, client: "alice", server: "krbtgt/\(realm)") == 0)
     }
@@ -126,10 +126,10 @@ struct DelegationTests {
         #expect(flags.contains("F") == isForwardable, "\(listing)")
     }
 
-    private func makeHome(_ delegation: Delegation) async throws -> Home {
+    private func makeHome(_ delegation: Delegation) async throws -> CacheHome {
         let realm = try #require(TestRealm.current)
         _ = try await realm.kadmin(["modify_principal", "+ok_as_delegate", "HTTP/trusted.example.test"])
-        var home = try Home(realm)
+        var home = try CacheHome(realm)
         let rules = [try HostRule(".example.test")]
         switch delegation {
         case .none: break

@@ -22,7 +22,7 @@ struct ExplanationTests {
     }
 
     @Test func `an explanation of an uncovered host ends at the host rule`() async throws {
-        let kerberos = try Home(try #require(TestRealm.current)).makeExtension()
+        let kerberos = try CacheHome(try #require(TestRealm.current)).makeExtension()
         let explanation = try await explain(kerberos, "example.test")
         #expect(!explanation.isHandled)
         #expect(verdict(explanation, "hostRule") == .failed)
@@ -30,7 +30,7 @@ struct ExplanationTests {
     }
 
     @Test func `an explanation without a session reports the missing session`() async throws {
-        let explanation = try await explain(try Home(try #require(TestRealm.current)).makeExtension())
+        let explanation = try await explain(try CacheHome(try #require(TestRealm.current)).makeExtension())
         #expect(explanation.isHandled && explanation.principal == nil)
         #expect(explanation.servicePrincipal == "HTTP/explained.example.test")
         #expect(verdict(explanation, "session") == .failed)
@@ -39,7 +39,7 @@ struct ExplanationTests {
 
     @Test func `an explanation reports whether a ticket is cached without asking the KDC`() async throws {
         let realm = try #require(TestRealm.current)
-        let home = try Home(realm)
+        let home = try CacheHome(realm)
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
         let before = try await explain(kerberos)
@@ -57,7 +57,7 @@ struct ExplanationTests {
     }
 
     @Test func `an explanation reports a missing session of the profile's principal`() async throws {
-        var home = try Home(try #require(TestRealm.current))
+        var home = try CacheHome(try #require(TestRealm.current))
         home.options.configurations[0].principalName = "bob"
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -67,7 +67,7 @@ struct ExplanationTests {
     }
 
     @Test func `an explanation reports an expired session`() async throws {
-        let home = try Home(try #require(TestRealm.current))
+        let home = try CacheHome(try #require(TestRealm.current))
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
         home.clock.advance(by: 11 * 3600)
@@ -76,7 +76,7 @@ struct ExplanationTests {
 
     @Test func `an explanation does not sign in a service`() async throws {
         let realm = try #require(TestRealm.current)
-        var home = try Home(realm)
+        var home = try CacheHome(realm)
         home.options.credential = .keytab(.keytab(realm.keytabPath), principal: "explained")
         let kerberos = home.makeExtension()
         #expect(try await explain(kerberos).principal == nil)
@@ -93,7 +93,7 @@ struct ExplanationTests {
     /// Only the process's own krb5.conf counts, so each client here is its own process.
     @Test(.exitTest, arguments: [true, false])
     func `an explanation reports client_aware_channel_bindings of the process`(isAware: Bool) async throws {
-        let home = try Home(try #require(TestRealm.current))
+        let home = try CacheHome(try #require(TestRealm.current))
         let file = "\(home.directory)/aware.conf"
         try "[libdefaults]\n    client_aware_channel_bindings = \(isAware)\n".write(toFile: file, atomically: true, encoding: .utf8)
         let client = try ClientProcess(home, configurationPath: file)
@@ -110,7 +110,7 @@ struct ExplanationTests {
     }
 
     @Test func `without channel bindings the explanation omits their enforcement`() async throws {
-        var home = try Home(try #require(TestRealm.current))
+        var home = try CacheHome(try #require(TestRealm.current))
         home.options.configurations[0].noChannelBindingHosts = [try HostRule("explained.example.test")]
         let reasons = try await explain(home.makeExtension()).reasons
         #expect(reasons.allSatisfy { !$0.detail.contains("client_aware") })
@@ -118,7 +118,7 @@ struct ExplanationTests {
 
     @Test func `an explanation gives the reason why a configured delegation does not happen`() async throws {
         let realm = try #require(TestRealm.current)
-        var home = try Home(realm)
+        var home = try CacheHome(realm)
         try await home.kinit("alice")
         #expect(detail(try await explain(home.makeExtension()), "delegation")?.contains("DelegationHosts does not cover") == true)
         home.options.configurations[0].delegationHosts = [try HostRule(".example.test")]

@@ -13,7 +13,7 @@ import Testing
 struct ForeignTicketTests {
     private let host = "www.example.test"
 
-    private func makeHome() throws -> Home { try Home(try #require(TestRealm.current)) }
+    private func makeHome() throws -> CacheHome { try CacheHome(try #require(TestRealm.current)) }
 
     /// A service got a ticket to itself for a user (S4U2Self): used as its own ticket, it would sign the service in as the user.
     @Test func `a cached ticket of another client principal is not used`() async throws {

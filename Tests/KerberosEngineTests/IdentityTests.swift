@@ -18,7 +18,7 @@ struct IdentityTests {
 
     @Test func `the identity is that of the token, and both need one service ticket`() async throws {
         let realm = try #require(TestRealm.current)
-        let kerberos = try Home(realm).makeExtension()
+        let kerberos = try CacheHome(realm).makeExtension()
         try await kerberos.signIn("alice", using: .secret)
         let identity = try await kerberos.identity(for: try request("asked.example.test"))
         #expect(identity?.principal == "alice@EXAMPLE.TEST")
@@ -29,7 +29,7 @@ struct IdentityTests {
     }
 
     @Test func `the profile decides the delegation of an identity, the caller its principal`() async throws {
-        var home = try Home(try #require(TestRealm.current), cache: "DIR")
+        var home = try CacheHome(try #require(TestRealm.current), cache: "DIR")
         home.options.configurations[0].delegationHosts = [try HostRule("www.example.test")]
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -42,7 +42,7 @@ struct IdentityTests {
     }
 
     @Test func `an unhandled host or operation has no identity`() async throws {
-        let kerberos = try Home(try #require(TestRealm.current)).makeExtension()
+        let kerberos = try CacheHome(try #require(TestRealm.current)).makeExtension()
         try await kerberos.signIn("alice", using: .secret)
         #expect(try await kerberos.identity(for: try request("example.test")) == nil)
         for operation in [AuthorizationOperation.login, .refresh, .logout, .init(rawValue: "unheard-of")] {
@@ -52,7 +52,7 @@ struct IdentityTests {
     }
 
     @Test func `without a session the identity is a not-signed-in error`() async throws {
-        let kerberos = try Home(try #require(TestRealm.current)).makeExtension()
+        let kerberos = try CacheHome(try #require(TestRealm.current)).makeExtension()
         let error = await authorizationError { try await kerberos.identity(for: try request("www.example.test")) }
         #expect(error?.code == .notSignedIn)
     }

@@ -17,7 +17,7 @@ struct KDCFaultTests {
 
     @Test(.testRealm(options)) func `a cached ticket answers requests while the KDC is down`() async throws {
         let realm = try #require(TestRealm.current)
-        let home = try Home(realm)
+        let home = try CacheHome(realm)
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
         _ = try await kerberos.grant("known.example.test")
@@ -38,7 +38,7 @@ struct KDCFaultTests {
     /// A new process, as after a restart of the agent, has read no ticket yet when a request for a service without a ticket begins to wait.
     @Test(.testRealm(options)) func `a cached ticket does not wait behind a KDC that drops packets`() async throws {
         let realm = try #require(TestRealm.current)
-        var home = try Home(realm)
+        var home = try CacheHome(realm)
         let first = home.makeExtension()
         try await first.signIn("alice", using: .secret)
         _ = try await first.grant("known.example.test")
@@ -60,7 +60,7 @@ struct KDCFaultTests {
 
     @Test(.testRealm(options)) func `a canceled request does not wait for a KDC that drops packets`() async throws {
         let realm = try #require(TestRealm.current)
-        var home = try Home(realm)
+        var home = try CacheHome(realm)
         try await home.makeExtension().signIn("alice", using: .secret)
         try await realm.pauseKDC()
         let (sent, send) = AsyncStream.makeStream(of: Void.self)
@@ -79,7 +79,7 @@ struct KDCFaultTests {
     @Test(arguments: [nil, "FILE:/nonexistent/armor"])
     func `reachesKDC reports whether a KDC of the realm answers`(armor: String?) async throws {
         try await withTestRealm(Self.options) { realm in
-            var home = try Home(realm)
+            var home = try CacheHome(realm)
             home.options.armorCache = armor.map(CredentialCacheName.init(rawValue:))
             let kerberos = home.makeExtension()
             #expect(await kerberos.reachesKDC(of: realm.name, askingFor: "alice"))
@@ -91,7 +91,7 @@ struct KDCFaultTests {
     @Test func `a KDC that drops packets does not delay requests for another realm`() async throws {
         try await withTestRealm(.init(name: "A.TEST", users: ["alice": "secret"], services: ["HTTP/www.a.test"])) { dead in
             try await withTestRealm(.init(name: "B.TEST", users: ["bob": "secret"], services: ["HTTP/www.b.test"])) { alive in
-                var home = try Home(alive, cache: "DIR")
+                var home = try CacheHome(alive, cache: "DIR")
                 home.options.base = .files([alive.configurationPath, dead.configurationPath])
                 home.options.configurations = [
                     .init(realm: "A.TEST", hosts: [try HostRule("www.a.test")]),

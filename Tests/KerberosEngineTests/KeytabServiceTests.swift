@@ -13,9 +13,9 @@ struct KeytabServiceTests {
     private static let services = ["HTTP/www.example.test", "HTTP/other.example.test", "app"]
     private let host = "www.example.test"
 
-    private func makeHome(user: String? = nil) async throws -> Home {
+    private func makeHome(user: String? = nil) async throws -> CacheHome {
         let realm = try #require(TestRealm.current)
-        var home = try Home(realm)
+        var home = try CacheHome(realm)
         let keytab = if let user { try await realm.keytab(for: user) } else { realm.keytabPath }
         home.options.credential = .keytab(.keytab(keytab), principal: user ?? "app")
         return home
@@ -124,7 +124,7 @@ struct KeytabServiceTests {
     @Test(.testRealm(.init(services: services)), arguments: ["", "FILE:", "garbage"])
     func `an unusable keytab is an error until it is replaced`(content: String) async throws {
         let realm = try #require(TestRealm.current)
-        var home = try Home(realm)
+        var home = try CacheHome(realm)
         let path = "\(home.directory)/service.keytab"
         if !content.isEmpty { try content.write(toFile: path, atomically: true, encoding: .utf8) }
         home.options.credential = .keytab(.keytab(path), principal: "app")

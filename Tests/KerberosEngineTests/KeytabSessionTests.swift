@@ -12,7 +12,7 @@ import Testing
 struct KeytabSessionTests {
     private let host = "www.example.test"
 
-    private func makeHome() throws -> Home { try Home(try #require(TestRealm.current)) }
+    private func makeHome() throws -> CacheHome { try CacheHome(try #require(TestRealm.current)) }
 
     /// Installs the keys of a user as the client keytab of krb5.conf.
     private func installClientKeytab(of user: String, _ realm: TestRealm) async throws {
@@ -61,7 +61,7 @@ struct KeytabSessionTests {
             let robot = try Principal("robot@EXAMPLE.TEST")
             let ticket = try await former.makeClient().initialCredential(for: robot, using: .secret)
             try await withTestRealm(options) { realm in
-                let home = try Home(realm)
+                let home = try CacheHome(realm)
                 let kerberos = home.makeExtension()
                 let session = try await kerberos.signIn(using: .keytab(try await realm.keytab(for: "robot")))
                 let client = realm.makeClient()
@@ -80,7 +80,7 @@ struct KeytabSessionTests {
 
     @Test func `a keytab session survives a change of the realm's key`() async throws {
         try await withTestRealm(users: ["robot": "secret"], services: ["HTTP/www.example.test"]) { realm in
-            let home = try Home(realm)
+            let home = try CacheHome(realm)
             let kerberos = home.makeExtension()
             try await kerberos.signIn(using: .keytab(try await realm.keytab(for: "robot")))
             try await realm.rotateKeys(of: "krbtgt/EXAMPLE.TEST", keepingOld: false, updatesKeytab: false)

@@ -12,7 +12,7 @@ import Testing
 struct LoadTests {
     @Test func `concurrent requests get distinct tokens with separate contexts`() async throws {
         let realm = try #require(TestRealm.current)
-        let kerberos = try Home(realm).makeExtension()
+        let kerberos = try CacheHome(realm).makeExtension()
         try await kerberos.signIn("alice", using: .secret)
         let tokens = try await withThrowingTaskGroup(of: [[UInt8]].self) { group in
             for number in 0..<64 {
@@ -21,7 +21,7 @@ struct LoadTests {
                     var tokens: [[UInt8]] = []
                     for _ in 0..<10 {
                         let grant = try await kerberos.grant(host)
-                        let server = try ServerEnd(grant.token, keytab: realm.keytabPath)
+                        let server = try Acceptance(grant.token, keytab: realm.keytabPath)
                         #expect(server.service == "HTTP/\(host)@EXAMPLE.TEST")
                         // Only the context that created the token accepts the reply to it.
                         #expect(try await grant.exchange.respond(to: server.reply) == .established)
@@ -37,7 +37,7 @@ struct LoadTests {
 
     @Test func `cancelled tasks do not affect other requests for the same service`() async throws {
         let realm = try #require(TestRealm.current)
-        let kerberos = try Home(realm).makeExtension()
+        let kerberos = try CacheHome(realm).makeExtension()
         try await kerberos.signIn("alice", using: .secret)
         let tasks = (0..<64).map { number in
             Task {

@@ -9,10 +9,10 @@ import Testing
 
 /// The login, refresh and logout operations of the extension, and their replies.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"])) struct OperationTests {
-    let home: Home
+    let home: CacheHome
     private let url = URL(string: "https://www.example.test/")
 
-    init() throws { home = try Home(try #require(TestRealm.current)) }
+    init() throws { home = try CacheHome(try #require(TestRealm.current)) }
 
     /// The reply of an operation that must be completed.
     private func reply(
@@ -59,7 +59,7 @@ import Testing
         try await withTestRealm(
             TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/www.example.test"], clockOffset: .seconds(-7200))
         ) { realm in
-            let kerberos = try Home(realm).makeExtension()
+            let kerberos = try CacheHome(realm).makeExtension()
             let session = try await kerberos.signIn("alice", using: .secret, options: .init(lifetime: .seconds(3600)))
             let login = try #require(try await reply(kerberos, .login))
             #expect(session.clockOffset < -7000)

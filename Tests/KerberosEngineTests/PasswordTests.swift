@@ -15,24 +15,18 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
 
     init() throws { realm = try #require(TestRealm.current) }
 
-    private func newUser(_ flags: String...) async throws -> String {
-        let name = "user\(UUID().uuidString)"
-        try await realm.addUser(name, password: "secret", flags: flags)
-        return name
-    }
-
-    private func home(_ rules: PasswordRules = .init()) throws -> Home {
+    private func home(_ rules: PasswordRules = .init()) throws -> CacheHome {
         let configuration = ExtensionConfiguration(
             realm: realm.name,
             hosts: [try HostRule(".example.test")],
             passwords: rules,
             source: "corp.yaml"
         )
-        return try Home(realm, configurations: [configuration])
+        return try CacheHome(realm, configurations: [configuration])
     }
 
     @Test func `an expired password is changed during the sign-in`() async throws {
-        let (home, user) = (try home(), try await newUser("-pwexpire yesterday"))
+        let (home, user) = (try home(), try await realm.newUser("-pwexpire yesterday"))
         let prompter = AnsweringPrompter(["secret"], new: [["Fresh 1", "Fresh 1"]])
         let session = try await home.makeExtension().signIn(user, using: .prompter(prompter))
         #expect(session.isSignedIn && session.principal.components == [user])
@@ -44,7 +38,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
     }
 
     @Test func `without a prompter an expired password is an error that names ksso passwd`() async throws {
-        let (home, user) = (try home(), try await newUser("+needchange"))
+        let (home, user) = (try home(), try await realm.newUser("+needchange"))
         let error = await kerberosError { try await home.makeExtension().signIn(user, using: .secret) }
         #expect(error?.code == .passwordExpired)
         #expect(error?.message == "the password has expired. Change it with: ksso passwd \(user)@\(realm.name)")
@@ -60,7 +54,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         async throws
     {
         let home = try home(place.rules)
-        let user = isExpired ? try await newUser("-pwexpire yesterday") : try await newUser()
+        let user = isExpired ? try await realm.newUser("-pwexpire yesterday") : try await realm.newUser()
         let prompter = AnsweringPrompter(["secret"], new: [["Fresh 1", "Fresh 1"]])
         let error = await kerberosError {
             if isExpired {
@@ -75,7 +69,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
     }
 
     @Test func `the profile's rules are checked before the password is sent to the KDC`() async throws {
-        let (home, user) = (try home(.init(minimumLength: 12, requiresComplexity: true)), try await newUser())
+        let (home, user) = (try home(.init(minimumLength: 12, requiresComplexity: true)), try await realm.newUser())
         let prompter = AnsweringPrompter(
             ["secret"],
             new: [["short", "short"], ["Long enough 1", "Another 12345"], ["Long enough 1", "Long enough 1"]]
@@ -96,7 +90,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
     @Test func `a new password that the KDC refuses is prompted for again with its reason`() async throws {
         let policy = "policy\(UUID().uuidString)"
         _ = try await realm.kadmin(["add_policy", "-minlength", "10", policy])
-        let (home, user) = (try home(.init(requirementsText: "Ask Bob for the rules.")), try await newUser())
+        let (home, user) = (try home(.init(requirementsText: "Ask Bob for the rules.")), try await realm.newUser())
         _ = try await realm.kadmin(["modify_principal", "-policy", policy, user])
         let prompter = AnsweringPrompter(["secret"], new: [["short", "short"], ["long enough", "long enough"]])
         try await home.makeExtension().changePassword(of: user, prompt: prompter)
@@ -105,7 +99,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
     }
 
     @Test func `the user is prompted for a new password at most three times`() async throws {
-        let (home, user) = (try home(.init(minimumLength: 100)), try await newUser())
+        let (home, user) = (try home(.init(minimumLength: 100)), try await realm.newUser())
         let prompter = AnsweringPrompter(["secret"], new: Array(repeating: ["short", "short"], count: 9))
         let error = await kerberosError { try await home.makeExtension().changePassword(of: user, prompt: prompter) }
         #expect(error?.code == .passwordRefused)
@@ -114,7 +108,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
 
     @Test(arguments: [[], ["secret"]])
     func `a canceled prompt leaves the password unchanged`(answers: [String]) async throws {
-        let (home, user) = (try home(), try await newUser())
+        let (home, user) = (try home(), try await realm.newUser())
         let error = await kerberosError {
             try await home.makeExtension().changePassword(of: user, prompt: AnsweringPrompter(answers))
         }
@@ -123,7 +117,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
     }
 
     @Test func `a password change keeps the tickets and is recorded in the session`() async throws {
-        let (home, user) = (try home(), try await newUser("-pwexpire \"5 days\""))
+        let (home, user) = (try home(), try await realm.newUser("-pwexpire \"5 days\""))
         let kerberos = home.makeExtension()
         let before = try await kerberos.signIn(user, using: .secret)
         #expect(before.passwordChanged == nil)
@@ -142,7 +136,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
     }
 
     @Test func `the minimum password age counts from the last change`() async throws {
-        let (home, user) = (try home(.init(minimumAge: 2, expireOverride: 30)), try await newUser())
+        let (home, user) = (try home(.init(minimumAge: 2, expireOverride: 30)), try await realm.newUser())
         let kerberos = home.makeExtension()
         try await kerberos.signIn(user, using: .secret)
         let change = try await kerberos.changePassword(of: user, from: Secret("secret"), to: Secret("Fresh 1"))
@@ -155,7 +149,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
     }
 
     @Test func `with a history of one the new password must differ from the current one`() async throws {
-        let (home, user) = (try home(.init(history: 1)), try await newUser())
+        let (home, user) = (try home(.init(history: 1)), try await realm.newUser())
         let error = await kerberosError {
             try await home.makeExtension().changePassword(of: user, from: Secret("secret"), to: Secret("secret"))
         }
@@ -164,7 +158,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
 
     @Test func `a new password that contains a part of the user's name is refused`() async throws {
         var home = try home(.init(requiresComplexity: true))
-        let user = try await newUser()
+        let user = try await realm.newUser()
         (home.options.userName, home.options.displayName) = (user, { "Alice Liddell" })
         let kerberos = home.makeExtension()
         let error = await kerberosError { try await kerberos.changePassword(from: Secret("secret"), to: Secret("Liddell 1!")) }

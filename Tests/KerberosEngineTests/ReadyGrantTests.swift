@@ -26,7 +26,7 @@ struct ReadyGrantTests {
 
     @Test func `a ready grant requires a cached ticket and requests none`() async throws {
         let realm = try #require(TestRealm.current)
-        let kerberos = try Home(realm).makeExtension()
+        let kerberos = try CacheHome(realm).makeExtension()
         #expect(await kerberos.readyGrant(for: try request()) == nil, "no one is signed in")
         try await kerberos.signIn("alice", using: .secret)
         #expect(await kerberos.readyGrant(for: try request()) == nil, "no ticket")
@@ -35,14 +35,14 @@ struct ReadyGrantTests {
         let bindings = Array("tls-server-end-point:made up".utf8)
         let grant = try #require(await kerberos.readyGrant(for: try request(channelBindings: bindings)))
         #expect(grant.identity == asked.identity)
-        let end = try ServerEnd(grant.token, keytab: realm.keytabPath, channelBindings: ChannelBindings(applicationData: bindings))
+        let end = try Acceptance(grant.token, keytab: realm.keytabPath, channelBindings: ChannelBindings(applicationData: bindings))
         #expect(end.flags.contains(.channelBound))
         #expect(try await grant.exchange.respond(to: end.reply) == .established)
         #expect(try realm.issued(.serviceTicket, client: "alice", server: "HTTP/ready.example.test") == 1)
     }
 
     @Test func `an unhandled host, principal or operation has no ready grant`() async throws {
-        let kerberos = try Home(try #require(TestRealm.current)).makeExtension()
+        let kerberos = try CacheHome(try #require(TestRealm.current)).makeExtension()
         try await kerberos.signIn("alice", using: .secret)
         _ = try await kerberos.grant("www.example.test")
         #expect(await kerberos.readyGrant(for: try request("www.example.test")) != nil)
@@ -55,7 +55,7 @@ struct ReadyGrantTests {
 
     /// Another process may have signed out, which only reading the cache shows.
     @Test func `a session that was not checked recently has no ready grant`() async throws {
-        let home = try Home(try #require(TestRealm.current))
+        let home = try CacheHome(try #require(TestRealm.current))
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
         _ = try await kerberos.grant("www.example.test")

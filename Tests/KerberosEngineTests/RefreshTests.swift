@@ -13,7 +13,7 @@ import Testing
 struct RefreshTests {
     private let host = "www.example.test"
 
-    private func makeHome() throws -> Home { try Home(try #require(TestRealm.current)) }
+    private func makeHome() throws -> CacheHome { try CacheHome(try #require(TestRealm.current)) }
 
     @Test func `a renewal keeps service tickets and marks`() async throws {
         let home = try makeHome()
@@ -91,7 +91,7 @@ struct RefreshTests {
     @Test(arguments: Meanwhile.allCases, [false, true])
     func `a refresh does not undo another program's sign-in or sign-out`(meanwhile: Meanwhile, hasKeytab: Bool) async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
-            var home = try Home(realm)
+            var home = try CacheHome(realm)
             let (lines, continuation) = AsyncStream.makeStream(of: String.self)
             home.options.trace = { continuation.yield($0) }
             let source: InitialCredentialSource = hasKeytab ? .keytab(try await realm.keytab(for: "alice")) : .secret

@@ -33,7 +33,7 @@ struct RefusedTicketTests {
     @Test(arguments: Refusal.allCases)
     func `only an error about the ticket costs another request to the KDC`(refusal: Refusal) async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/\(Self.host)"]) { realm in
-            let kerberos = try Home(realm).makeExtension()
+            let kerberos = try CacheHome(realm).makeExtension()
             try await kerberos.signIn("alice", using: .secret)
             let grant = try await kerberos.grant(Self.host)
             let token = RefusalToken.bytes(code: refusal.rawValue, host: Self.host, realm: realm.name)

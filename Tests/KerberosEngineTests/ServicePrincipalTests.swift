@@ -18,7 +18,7 @@ import Testing
 struct ServicePrincipalTests {
     private func makeExtension(_ overrides: [String: String] = [:]) async throws -> (TestRealm, KerberosExtension) {
         let realm = try #require(TestRealm.current)
-        var home = try Home(realm)
+        var home = try CacheHome(realm)
         home.options.configurations[0].plainHTTPHosts = [try HostRule(".example.test")]
         for (origin, service) in overrides {
             home.options.configurations[0].servicePrincipals[try Origin(url: origin)] = service

@@ -14,10 +14,10 @@ struct SeveralPrincipalsTests {
     private let host = "www.example.test"
 
     /// Signs in Alice, and Bob one second later.
-    private func twoSignedIn(cache: String = "FILE", _ change: (inout Home) throws -> Void = { _ in }) async throws -> (
-        Home, KerberosExtension
+    private func twoSignedIn(cache: String = "FILE", _ change: (inout CacheHome) throws -> Void = { _ in }) async throws -> (
+        CacheHome, KerberosExtension
     ) {
-        var home = try Home(try #require(TestRealm.current), cache: cache)
+        var home = try CacheHome(try #require(TestRealm.current), cache: cache)
         try change(&home)
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
@@ -138,7 +138,7 @@ struct SeveralPrincipalsTests {
     }
 
     @Test func `an expired session does not answer for its realm`() async throws {
-        var home = try Home(try #require(TestRealm.current), cache: "DIR")
+        var home = try CacheHome(try #require(TestRealm.current), cache: "DIR")
         home.options.configurations[0].principalName = nil
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)

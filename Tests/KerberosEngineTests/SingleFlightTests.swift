@@ -3,7 +3,6 @@ import Kerberos
 import KerberosTesting
 import KerberosTestingTraits
 import SignOnPolicy
-import Synchronization
 import TestSupport
 import Testing
 
@@ -27,7 +26,7 @@ struct SingleFlightTests {
 
     @Test func `concurrent requests for a service without a ticket cost one ticket request`() async throws {
         let realm = try #require(TestRealm.current)
-        let kerberos = try Home(realm).makeExtension()
+        let kerberos = try CacheHome(realm).makeExtension()
         try await kerberos.signIn("alice", using: .secret)
         let hosts = Array(repeating: "cold.example.test", count: 100)
         #expect(try await answers(kerberos, hosts: hosts) == ["alice@EXAMPLE.TEST"])
@@ -36,7 +35,7 @@ struct SingleFlightTests {
 
     @Test func `concurrent requests with an unused keytab cost one sign-in`() async throws {
         let realm = try #require(TestRealm.current)
-        var home = try Home(realm)
+        var home = try CacheHome(realm)
         home.options.credential = .keytab(.keytab(try await realm.keytab(for: "app")), principal: "app")
         let kerberos = home.makeExtension()
         let hosts = Array(repeating: ["one.example.test", "two.example.test"], count: 50).flatMap { $0 }
@@ -48,7 +47,7 @@ struct SingleFlightTests {
 
     @Test func `concurrent requests for several hosts share one prompt`() async throws {
         let realm = try #require(TestRealm.current)
-        var home = try Home(realm)
+        var home = try CacheHome(realm)
         let prompter = CountingPrompter(answer: "secret")
         home.options.prompter = prompter
         home.options.configurations[0].principalName = "alice"
@@ -60,7 +59,7 @@ struct SingleFlightTests {
 
     @Test func `a request that does not allow prompts never prompts`() async throws {
         let realm = try #require(TestRealm.current)
-        var home = try Home(realm)
+        var home = try CacheHome(realm)
         let prompter = CountingPrompter(answer: "secret")
         home.options.prompter = prompter
         home.options.configurations[0].principalName = "alice"
@@ -72,7 +71,7 @@ struct SingleFlightTests {
     /// The user takes a while to answer; another request must not wait for the answer.
     @Test func `a request that does not allow prompts does not wait for an open prompt`() async throws {
         let realm = try #require(TestRealm.current)
-        var home = try Home(realm)
+        var home = try CacheHome(realm)
         let prompter = CountingPrompter(answer: "secret", waits: true)
         home.options.prompter = prompter
         home.options.configurations[0].principalName = "alice"
@@ -87,7 +86,7 @@ struct SingleFlightTests {
     @Test(arguments: [(PromptRefusal.canceled, AuthorizationError.Code.canceled), (.notInteractive, .notInteractive)])
     func `a refused prompt fails the request with the matching code`(refusal: PromptRefusal, code: AuthorizationError.Code) async throws {
         let realm = try #require(TestRealm.current)
-        var home = try Home(realm)
+        var home = try CacheHome(realm)
         home.options.prompter = CountingPrompter(refusal: refusal)
         home.options.configurations[0].principalName = "alice"
         let kerberos = home.makeExtension()
@@ -116,7 +115,7 @@ struct FlightTests {
         #expect(try await comesTrue { flights.waiters(for: "work") == 2 })
         waiting[0].cancel()
         #expect(await kerberosError { try await waiting[0].value }?.code == .canceled)
-        #expect(flights.waiters(for: "work") == 1 && counter.value == 1)
+        #expect(flights.waiters(for: "work") == 1 && counter.count == 1)
         waiting[1].cancel()
         #expect(await kerberosError { try await waiting[1].value }?.code == .canceled)
         #expect(flights.waiters(for: "work") == 0)
@@ -135,17 +134,6 @@ struct FlightTests {
         #expect(await kerberosError { try await waiting.value }?.code == .canceled)
         continuation.yield()
         #expect(try await comesTrue { flights.waiters(for: "work") == 0 })
-        #expect(counter.value == 1)
-    }
-}
-
-private final class Counter: Sendable {
-    private let state = Mutex(0)
-    var value: Int { state.withLock { $0 } }
-    func next() -> Int {
-        state.withLock { value in
-            value += 1
-            return value
-        }
+        #expect(counter.count == 1)
     }
 }

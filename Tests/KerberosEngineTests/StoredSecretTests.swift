@@ -18,15 +18,14 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
     init() throws { realm = try #require(TestRealm.current) }
 
     private func newUser() async throws -> (name: String, principal: String) {
-        let name = "user\(UUID().uuidString)"
-        try await realm.addUser(name, password: "secret", flags: ["+requires_preauth"])
+        let name = try await realm.newUser("+requires_preauth")
         return (name, "\(name)@\(realm.name)")
     }
 
-    private func home(_ user: String, _ store: MemorySecretStore, rules: SignInRules = .init()) throws -> Home {
+    private func home(_ user: String, _ store: MemorySecretStore, rules: SignInRules = .init()) throws -> CacheHome {
         var configuration = ExtensionConfiguration(realm: realm.name, hosts: [try HostRule(".example.test")], principalName: user)
         configuration.signIn = rules
-        var home = try Home(realm, configurations: [configuration])
+        var home = try CacheHome(realm, configurations: [configuration])
         home.options.secretStore = store
         return home
     }
@@ -114,7 +113,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
 
     @Test func `a sign-out removes the stored password`() async throws {
         let user = try await newUser()
-        let store = try MemorySecretStore()
+        let store = MemorySecretStore()
         let kerberos = try home(user.name, store).makeExtension()
         let remembered = try await kerberos.signInRemembering(user.name, using: .secret)
         #expect(remembered.place == "in the test's memory" && remembered.session.acquiredBy == .storedSecret)
@@ -130,7 +129,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
 
     @Test func `a wrong password is not stored`() async throws {
         let user = try await newUser()
-        let store = try MemorySecretStore()
+        let store = MemorySecretStore()
         let kerberos = try home(user.name, store).makeExtension()
         let error = await kerberosError { _ = try await kerberos.signInRemembering(user.name, using: .password(Secret("wrong"))) }
         #expect(error?.code == .wrongPassword && store.principals == [])
@@ -138,7 +137,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
 
     @Test func `a password from a prompt is stored`() async throws {
         let user = try await newUser()
-        let store = try MemorySecretStore()
+        let store = MemorySecretStore()
         let kerberos = try home(user.name, store).makeExtension()
         let source = InitialCredentialSource.prompter(CountingPrompter(answer: "secret"))
         _ = try await kerberos.signInRemembering(user.name, using: source)
@@ -147,7 +146,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
 
     @Test func `a password change updates a stored password only`() async throws {
         let user = try await newUser()
-        let store = try MemorySecretStore()
+        let store = MemorySecretStore()
         let kerberos = try home(user.name, store).makeExtension()
         _ = try await kerberos.signInRemembering(user.name, using: .secret)
         try await kerberos.changePassword(of: user.name, from: Secret("secret"), to: Secret("Fresh 1"))
@@ -184,7 +183,7 @@ private let realmOptions = TestRealmOptions(services: ["HTTP/www.example.test"],
     @Test(arguments: [false, true])
     func `a refresh without a correct stored password fails once`(isWrong: Bool) async throws {
         let user = try await newUser()
-        let store = try MemorySecretStore()
+        let store = MemorySecretStore()
         let kerberos = try home(user.name, store).makeExtension()
         let options = InitialCredentialOptions(lifetime: .seconds(3600))
         let session = try await kerberos.signInRemembering(user.name, using: .secret, options: options).session

@@ -30,7 +30,7 @@ struct TrustTests {
         return .init(realm: realm, hosts: hosts, principalName: principal, domainRealmMapping: mapping)
     }
 
-    private func expectAnswer(_ home: Home, host: String, keytab: String) async throws {
+    private func expectAnswer(_ home: CacheHome, host: String, keytab: String) async throws {
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice@A.TEST", using: .secret)
         let grant = try await kerberos.grant(host)
@@ -45,7 +45,7 @@ struct TrustTests {
 
     @Test func `a referral of the KDC leads to the service's realm`() async throws {
         try await withRealms { first, second in
-            let home = try Home(first, configurations: [try configuration("A.TEST")])
+            let home = try CacheHome(first, configurations: [try configuration("A.TEST")])
             try await expectAnswer(home, host: "web.b.test", keytab: second.keytabPath)
             #expect(try second.issued(.serviceTicket, client: nil, server: "HTTP/web.b.test") == 1)
         }
@@ -58,7 +58,7 @@ struct TrustTests {
             for (position, realm) in [first, second].enumerated() {
                 configurations[position].preferredKDCs = [try PreferredKDC("127.0.0.1:\(realm.kdcPort)")]
             }
-            var home = try Home(first, configurations: configurations)
+            var home = try CacheHome(first, configurations: configurations)
             home.options.base = .none
             try await expectAnswer(home, host: "web.b.test", keytab: second.keytabPath)
         }
@@ -68,9 +68,9 @@ struct TrustTests {
     @Test func `a profile's domain mapping leads to the service's realm`() async throws {
         try await withRealms { first, second in
             let mapping = ["B.TEST": [".elsewhere.test"]]
-            let home = try Home(first, configurations: [try configuration("A.TEST", mapping: mapping)])
+            let home = try CacheHome(first, configurations: [try configuration("A.TEST", mapping: mapping)])
             try await expectAnswer(home, host: "web.elsewhere.test", keytab: second.keytabPath)
-            let unmapped = try Home(first, configurations: [try configuration("A.TEST")]).makeExtension()
+            let unmapped = try CacheHome(first, configurations: [try configuration("A.TEST")]).makeExtension()
             try await unmapped.signIn("alice@A.TEST", using: .secret)
             let error = await authorizationError { try await unmapped.grant("web.elsewhere.test") }
             #expect((error?.cause as? KerberosError)?.code == .unknownService)
@@ -82,9 +82,9 @@ struct TrustTests {
         try await withRealms { first, second in
             let covering = ExtensionConfiguration(realm: "A.TEST", hosts: [try HostRule(".intra.example")])
             let mapping = ExtensionConfiguration(realm: "B.TEST", domainRealmMapping: ["B.TEST": [".intra.example"]])
-            let home = try Home(first, configurations: [covering, mapping])
+            let home = try CacheHome(first, configurations: [covering, mapping])
             try await expectAnswer(home, host: "web.intra.example", keytab: second.keytabPath)
-            let unmapped = try Home(first, configurations: [covering]).makeExtension()
+            let unmapped = try CacheHome(first, configurations: [covering]).makeExtension()
             try await unmapped.signIn("alice@A.TEST", using: .secret)
             let error = await authorizationError { try await unmapped.grant("web.intra.example") }
             #expect((error?.cause as? KerberosError)?.code == .unknownService)
@@ -94,7 +94,7 @@ struct TrustTests {
     /// The profile's realm is that of the services; its principal is in the other realm.
     @Test func `a profile's principal may be in another realm than the profile`() async throws {
         try await withRealms { first, second in
-            let home = try Home(first, configurations: [try configuration("B.TEST", principal: "alice@A.TEST")])
+            let home = try CacheHome(first, configurations: [try configuration("B.TEST", principal: "alice@A.TEST")])
             try await expectAnswer(home, host: "web.elsewhere.test", keytab: second.keytabPath)
         }
     }
@@ -106,7 +106,7 @@ struct TrustTests {
         try await withRealms { first, second in
             // Without a referral, the cached cross-realm ticket is sent to the other realm.
             let mapping = ["B.TEST": [".b.test"]]
-            var home = try Home(first, configurations: [try configuration("A.TEST", mapping: mapping)])
+            var home = try CacheHome(first, configurations: [try configuration("A.TEST", mapping: mapping)])
             let keytab = InitialCredentialSource.keytab(try await first.keytab(for: "alice"))
             if ofAService { home.options.credential = .keytab(keytab, principal: "alice") }
             let kerberos = home.makeExtension()
@@ -154,7 +154,7 @@ struct TrustTests {
             let configurations: [ExtensionConfiguration] = [
                 .init(realm: "A.TEST", hosts: [try HostRule(".a.test")]), .init(realm: "B.TEST", hosts: [try HostRule(".b.test")]),
             ]
-            let kerberos = try Home(first, configurations: configurations).makeExtension()
+            let kerberos = try CacheHome(first, configurations: configurations).makeExtension()
             try await kerberos.signIn("alice@A.TEST", using: .secret)
             #expect(await authorizationError { try await kerberos.grant("web.b.test") }?.code == .notSignedIn)
             try await kerberos.signIn("bob@B.TEST", using: .secret)

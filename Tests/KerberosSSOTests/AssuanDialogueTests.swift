@@ -1,5 +1,6 @@
 import Foundation
 import Kerberos
+import TestSupport
 import Testing
 
 @testable import KerberosSSO
@@ -8,18 +9,14 @@ import Testing
 struct AssuanDialogueTests {
     @Test(.timeLimit(.minutes(1)), arguments: ["exec cat >/dev/null", "trap '' TERM; while :; do echo S still here; done"])
     func `an unanswered pinentry request times out and its program is terminated`(rest: String) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        try "echo OK ready; read -r question; \(rest)".write(toFile: "\(folder)/script", atomically: true, encoding: .utf8)
-        let fixture = try #require(Bundle.module.path(forResource: "pinentry", ofType: nil, inDirectory: "Fixtures"))
-        try FileManager.default.createSymbolicLink(atPath: "\(folder)/pinentry", withDestinationPath: fixture)
-        let (refusal, process) = try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(with: Result { try Self.ask("\(folder)/pinentry") }) }
+        try await withScript("echo OK ready; read -r question; \(rest)", as: "pinentry") { folder in
+            let (refusal, process) = try await withCheckedThrowingContinuation { continuation in
+                Thread.detachNewThread { continuation.resume(with: Result { try Self.ask("\(folder)/pinentry") }) }
+            }
+            #expect(refusal == .canceled)
+            // The process was reaped: it no longer exists, not even as a zombie.
+            #expect(kill(process, 0) != 0)
         }
-        #expect(refusal == .canceled)
-        // The process was reaped: it no longer exists, not even as a zombie.
-        #expect(kill(process, 0) != 0)
     }
 
     private static func ask(_ program: String) throws -> (PromptRefusal?, pid_t) {

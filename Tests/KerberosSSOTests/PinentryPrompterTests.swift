@@ -1,6 +1,6 @@
 import Foundation
 import KerberosTesting
-import Synchronization
+import TestSupport
 import Testing
 
 @testable import Kerberos
@@ -13,42 +13,29 @@ struct PinentryPrompterTests {
         _ script: String,
         environment: [String: String] = Self.variables,
         times: Int = 1,
-        reports: Reports = Reports(),
+        reports: Recorded<String?> = Recorded(),
         _ body: @escaping @Sendable (PinentryPrompter, PromptRequest, String) -> Void = { _, _, _ in }
     ) async throws -> Result<[String], any Error> {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let program = "\(folder)/pinentry"
-        try script.write(toFile: "\(folder)/script", atomically: true, encoding: .utf8)
-        let fixture = try #require(Bundle.module.path(forResource: "pinentry", ofType: nil, inDirectory: "Fixtures"))
-        try FileManager.default.createSymbolicLink(atPath: program, withDestinationPath: fixture)
-        let path = script.isEmpty ? "\(folder)/missing" : program
-        let prompter = PinentryPrompter(program: path, environment: environment, report: reports.add)
-        let request = PromptRequest(
-            principal: try Principal("alice@EXAMPLE.TEST"),
-            banner: "100% of\nthe banner",
-            prompts: [PromptRequest.Prompt(kind: .password, text: "Password for alice@EXAMPLE.TEST", isHidden: true)]
-        )
-        return await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                for _ in 1..<times { _ = try? prompter.answers(to: request) }
-                continuation.resume(
-                    returning: Result {
-                        try prompter.answers(to: request).map { $0.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
-                    }
-                )
+        try await withScript(script, as: "pinentry") { folder in
+            let path = "\(folder)/\(script.isEmpty ? "missing" : "pinentry")"
+            let prompter = PinentryPrompter(program: path, environment: environment, report: reports.append)
+            let request = PromptRequest(
+                principal: try Principal("alice@EXAMPLE.TEST"),
+                banner: "100% of\nthe banner",
+                prompts: [PromptRequest.Prompt(kind: .password, text: "Password for alice@EXAMPLE.TEST", isHidden: true)]
+            )
+            return await withCheckedContinuation { continuation in
+                Thread.detachNewThread {
+                    for _ in 1..<times { _ = try? prompter.answers(to: request) }
+                    continuation.resume(
+                        returning: Result {
+                            try prompter.answers(to: request).map { $0.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
+                        }
+                    )
+                }
+                body(prompter, request, folder)
             }
-            body(prompter, request, folder)
         }
-    }
-
-    /// Collects the reports; nil is the end of a fault.
-    private final class Reports: Sendable {
-        private let added = Mutex<[String?]>([])
-        var lines: [String?] { added.withLock { $0 } }
-
-        @Sendable func add(_ line: String?) { added.withLock { $0.append(line) } }
     }
 
     private static let variables = ["LANG": "C.UTF-8", "WAYLAND_DISPLAY": "wayland-7"]
@@ -86,25 +73,25 @@ struct PinentryPrompterTests {
     func `the reason why pinentry cannot prompt is reported once`(script: String, environment: [String: String], expected: String)
         async throws
     {
-        let reports = Reports()
+        let reports = Recorded<String?>()
         _ = try await ask(script, environment: environment, times: 3, reports: reports)
-        let lines = reports.lines
+        let lines = reports.all
         #expect(lines.count == 1 && lines.first??.contains(expected) == true, "\(lines)")
         #expect(lines.first??.contains("\n") == false)
     }
 
     @Test func `a prompt that works again ends the reported fault`() async throws {
-        let reports = Reports()
+        let reports = Recorded<String?>()
         let script = "[ -e broken ] || { echo >broken; exit 1; }; \(Self.polite) printf 'D x\\nOK\\n'"
         let result = try await ask(script, times: 3, reports: reports)
         #expect(try result.get() == ["x"])
-        let lines = reports.lines
+        let lines = reports.all
         #expect(lines.map { $0 == nil } == [false, true], "\(lines)")
     }
 
     /// A user's refusal and a cancelled request are not faults of the program.
     @Test func `a canceled prompt is not reported as a fault`() async throws {
-        let reports = Reports()
+        let reports = Recorded<String?>()
         _ = try await ask("\(Self.polite) echo 'ERR 83886179 Operation cancelled'", reports: reports)
         let hanging = "mkfifo asked; \(Self.polite) echo asked >asked; exec cat >/dev/null"
         _ = try await ask(hanging, reports: reports) { prompter, request, folder in
@@ -114,7 +101,7 @@ struct PinentryPrompterTests {
                 request.cancel(at: prompter)
             }
         }
-        #expect(reports.lines.isEmpty)
+        #expect(reports.all.isEmpty)
     }
 
     @Test func `canceling a prompt terminates its pinentry`() async throws {

@@ -8,9 +8,9 @@ import Testing
 /// Which profiles are active.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]))
 struct ProfileChoiceTests {
-    private func makeHome() throws -> Home { try Home(try #require(TestRealm.current)) }
+    private func makeHome() throws -> ProfileHome { try ProfileHome(try #require(TestRealm.current)) }
 
-    private func writeProfile(_ home: Home, _ name: String, host: String) throws -> String {
+    private func writeProfile(_ home: ProfileHome, _ name: String, host: String) throws -> String {
         try home.write(
             name,
             "PayloadType: com.apple.extensiblesso",

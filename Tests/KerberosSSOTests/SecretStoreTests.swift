@@ -1,5 +1,6 @@
 import Foundation
 import KerberosSSO
+import TestSupport
 import Testing
 
 @testable import Kerberos
@@ -112,14 +113,5 @@ private let isKeyringAvailable: Bool = {
     @Test(arguments: [[:], ["CREDENTIALS_DIRECTORY": ""], ["CREDENTIALS_DIRECTORY": "relative"]])
     func `without an absolute CREDENTIALS_DIRECTORY there is no store`(environment: [String: String]) {
         #expect(CredentialsDirectoryStore(environment: environment) == nil)
-    }
-
-    private func kerberosError(_ body: () async throws -> Void) async -> KerberosError? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return error as? KerberosError
-        }
     }
 }

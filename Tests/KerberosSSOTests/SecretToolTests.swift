@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Kerberos
@@ -8,14 +9,10 @@ import Testing
 struct SecretToolTests {
     @discardableResult
     private func withTool<Value>(_ script: String, _ body: (SecretServiceStore, String) async throws -> Value) async throws -> Value {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        try script.write(toFile: "\(folder)/script", atomically: true, encoding: .utf8)
-        let fixture = try #require(Bundle.module.path(forResource: "pinentry", ofType: nil, inDirectory: "Fixtures"))
-        try FileManager.default.createSymbolicLink(atPath: "\(folder)/secret-tool", withDestinationPath: fixture)
-        let environment = ["PATH": "\(folder):/usr/bin:/bin", "DBUS_SESSION_BUS_ADDRESS": "unix:path=\(folder)/none"]
-        return try await body(#require(SecretServiceStore(environment: environment)), folder)
+        try await withScript(script, as: "secret-tool") { folder in
+            let environment = ["PATH": "\(folder):/usr/bin:/bin", "DBUS_SESSION_BUS_ADDRESS": "unix:path=\(folder)/none"]
+            return try await body(#require(SecretServiceStore(environment: environment)), folder)
+        }
     }
 
     private let alice: Principal

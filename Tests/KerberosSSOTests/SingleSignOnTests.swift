@@ -3,7 +3,6 @@ import HTTPTypes
 import KerberosSSO
 import KerberosTesting
 import KerberosTestingTraits
-import Synchronization
 import TestSupport
 import Testing
 
@@ -12,7 +11,7 @@ import Testing
 struct SingleSignOnTests {
     private let host = "www.example.test"
 
-    private func makeHome() throws -> Home { try Home(try #require(TestRealm.current)) }
+    private func makeHome() throws -> ProfileHome { try ProfileHome(try #require(TestRealm.current)) }
 
     @Test func `a Mac's profile signs in its principal and answers its hosts`() async throws {
         let home = try makeHome()
@@ -98,7 +97,7 @@ struct SingleSignOnTests {
 
     @Test func `a request that allows prompts uses the prompter of the settings`() async throws {
         var home = try makeHome()
-        home.settings.prompter = Answering.secret
+        home.settings.prompter = RecordingPrompter.secret
         let sso = try await SingleSignOn(.inProcess(try intranetProfile()), settings: home.settings)
         await #expect(throws: AuthorizationError.self) { try await sso.principal(for: host) }
         #expect(try await sso.principal(for: host, mayAsk: true) == "alice@EXAMPLE.TEST")
@@ -106,18 +105,11 @@ struct SingleSignOnTests {
 
     @Test func `the trace reaches the caller and contains no password`() async throws {
         var home = try makeHome()
-        let lines = TraceLines()
+        let lines = Recorded<String>()
         home.settings.trace = { lines.append($0) }
         let sso = try await SingleSignOn(.inProcess(try intranetProfile()), settings: home.settings)
         try await sso.signIn(prompt: .secret)
         #expect(lines.all.contains { $0.contains("alice@EXAMPLE.TEST") })
         #expect(!lines.all.contains { $0.contains("secret") })
     }
-}
-
-/// Collects lines from any thread.
-private final class TraceLines: Sendable {
-    private let lines = Mutex<[String]>([])
-    var all: [String] { lines.withLock { $0 } }
-    func append(_ line: String) { lines.withLock { $0.append(line) } }
 }

@@ -123,13 +123,6 @@ import Testing
         return try await client.initiatorCredential(for: client.serviceTicket(for: service, in: cache))
     }
 
-    private func firstToken(from credential: InitiatorCredential, channelBindings: ChannelBindings? = nil) throws -> [UInt8] {
-        switch try SPNEGOInitiator.begin(with: credential, channelBindings: channelBindings) {
-        case .proceed(let token, _): token
-        case .established(let token, _): token ?? []
-        }
-    }
-
     /// Sends a token of this package's initiator, and passes the server's token to it; nil if the response has none.
     private func answer(of server: AcceptorServer) async throws -> ContextFlags? {
         switch try SPNEGOInitiator.begin(with: try await credential()) {
@@ -144,9 +137,4 @@ import Testing
             return context.flags
         }
     }
-}
-
-/// A step that does not fit Kerberos's single round trip.
-private struct UnexpectedStep: Error {
-    let text: String
 }

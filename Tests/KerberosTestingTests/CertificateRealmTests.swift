@@ -1,6 +1,7 @@
 import Foundation
 import Kerberos
 import KerberosTesting
+import TestSupport
 import Testing
 
 @Suite(.enabled(if: hasPlugin(.pkinit), "krb5-pkinit is missing: Scripts/install-packages unpacks it"))
@@ -70,6 +71,3 @@ struct CertificateRealmTests {
 }
 
 /// Refuses every prompt.
-private struct RefusingPrompter: Prompter {
-    func answers(to request: PromptRequest) throws -> [Secret] { throw PromptRefusal.notInteractive }
-}

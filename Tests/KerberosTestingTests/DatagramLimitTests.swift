@@ -1,5 +1,6 @@
 import Foundation
 import KerberosTesting
+import TestSupport
 import Testing
 
 /// The sockets that a network keeps open for unanswered datagrams, and their release.

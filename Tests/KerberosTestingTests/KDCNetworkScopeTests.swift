@@ -1,6 +1,7 @@
 import Foundation
 import KerberosTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// The lifetime of a network, which ends with its realm.

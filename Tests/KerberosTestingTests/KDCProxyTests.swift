@@ -1,6 +1,7 @@
 import Foundation
 import Kerberos
 import KerberosTesting
+import TestSupport
 import Testing
 
 @Suite(.enabled(if: hasPlugin(.tls), "krb5-k5tls is missing: Scripts/install-packages unpacks it"))

@@ -1,5 +1,6 @@
 import Foundation
 import KerberosTesting
+import TestSupport
 import Testing
 
 @Suite struct RealmFaultTests {

@@ -29,7 +29,7 @@ struct DelegationTests {
     ) async throws {
         let client = try await client(host: host)
         await #expect(processExitsWith: .success) {
-            [client = client as ClientProcess, flag = flag.rawValue as UInt32, isDelegated = isDelegated as Bool] in
+            [client = client as DelegatingClient, flag = flag.rawValue as UInt32, isDelegated = isDelegated as Bool] in
             setenv("KRB5_CONFIG", client.settings, 1)  // this closure runs in a process of its own
             let (token, granted) = try await client.firstToken(asking: ContextFlags(rawValue: flag))
             try #require(granted.contains(.delegation) == isDelegated)
@@ -42,7 +42,7 @@ struct DelegationTests {
 
     @Test(.exitTest) func `a ticket that is not forwardable is not delegated, without an error`() async throws {
         let client = try await client(host: "plain", isForwardable: false)
-        await #expect(processExitsWith: .success) { [client = client as ClientProcess] in
+        await #expect(processExitsWith: .success) { [client = client as DelegatingClient] in
             setenv("KRB5_CONFIG", client.settings, 1)
             try #require(try await client.firstToken(asking: .delegation).granted.isDisjoint(with: .delegation))
             endChildProcess()
@@ -52,7 +52,7 @@ struct DelegationTests {
     @Test(.exitTest) func `no ticket is delegated if the process's krb5.conf has no KDC, without an error`() async throws {
         let client = try await client(host: "plain")
         let empty = try TestRealm.required().writeConfiguration("[libdefaults]\n    dns_lookup_kdc = false\n")
-        await #expect(processExitsWith: .success) { [client = client as ClientProcess, empty = empty as String] in
+        await #expect(processExitsWith: .success) { [client = client as DelegatingClient, empty = empty as String] in
             setenv("KRB5_CONFIG", empty, 1)
             try #require(try await client.firstToken(asking: .delegation).granted.isDisjoint(with: .delegation))
             endChildProcess()
@@ -64,7 +64,7 @@ struct DelegationTests {
     func `delegation times out at the deadline if the KDC drops packets`() async throws {
         let client = try await client(host: "plain")
         try await TestRealm.required().pauseKDC()
-        await #expect(processExitsWith: .success) { [client = client as ClientProcess] in
+        await #expect(processExitsWith: .success) { [client = client as DelegatingClient] in
             setenv("KRB5_CONFIG", client.settings, 1)
             let start = ContinuousClock.now
             let error = await #expect(throws: KerberosError.self) {
@@ -101,12 +101,12 @@ struct DelegationTests {
     }
 
     /// Returns the arguments of a client process, with its tickets in a cache.
-    private func client(host: String, isForwardable: Bool = true) async throws -> ClientProcess {
+    private func client(host: String, isForwardable: Bool = true) async throws -> DelegatingClient {
         let realm = try TestRealm.required()
         if host == "trusted" { try await trust("HTTP/trusted.example.test", realm: realm) }
         let user = try await realm.signIn(options: .init(isForwardable: isForwardable))
         _ = try await user.serviceTicket(realm.principal("HTTP/\(host).example.test"))
-        return ClientProcess(
+        return DelegatingClient(
             settings: realm.configurationPath,
             cache: user.cache.rawValue,
             keytab: realm.keytabPath,
@@ -116,7 +116,7 @@ struct DelegationTests {
 }
 
 /// The arguments of a process that acts as a client.
-private struct ClientProcess: Codable, Sendable {
+private struct DelegatingClient: Codable, Sendable {
     let settings: String
     let cache: String
     let keytab: String

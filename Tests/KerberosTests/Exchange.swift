@@ -1,4 +1,5 @@
 import Kerberos
+import TestSupport
 
 /// What one end knows about an established context.
 struct ContextEnd: Equatable {
@@ -12,23 +13,6 @@ struct ContextEnd: Equatable {
         acceptor = context.acceptor
         flags = context.flags
         remainingSeconds = context.remainingSeconds
-    }
-}
-
-/// A step that does not fit Kerberos's single round trip.
-struct UnexpectedStep: Error {
-    let text: String
-}
-
-/// Returns the initiator's first token and discards the context.
-func firstToken(
-    from credential: InitiatorCredential,
-    flags: ContextFlags = [.mutualAuthentication, .integrity],
-    channelBindings: ChannelBindings? = nil
-) throws -> [UInt8] {
-    switch try SPNEGOInitiator.begin(with: credential, flags: flags, channelBindings: channelBindings) {
-    case .proceed(let token, _): return token
-    case .established(let token, _): return token ?? []
     }
 }
 

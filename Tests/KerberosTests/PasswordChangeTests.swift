@@ -15,10 +15,8 @@ private let options = TestRealmOptions(users: ["twin": "secret"], acceptsPasswor
     init() throws { realm = try TestRealm.required() }
 
     /// Creates an account for one test.
-    private func newUser(_ flags: String..., password: String = "secret") async throws -> Principal {
-        let name = "user\(UUID().uuidString)"
-        try await realm.addUser(name, password: password, flags: flags)
-        return try realm.principal(name)
+    private func newUser(_ flag: String? = nil, password: String = "secret") async throws -> Principal {
+        try realm.principal(try await realm.newUser(flag, password: password))
     }
 
     /// Creates an account, and then applies a kadmin policy to it.

@@ -21,15 +21,7 @@ struct SignedIn {
 }
 
 extension TestRealm {
-    /// Returns the realm of the suite's trait.
-    static func required() throws -> TestRealm { try #require(current) }
-
     var client: KerberosClient { KerberosClient(configuration) }
-
-    func principal(_ text: String) throws -> Principal { try Principal(text, defaultRealm: name) }
-
-    /// Returns a unique path in the realm's folder.
-    func newPath(_ suffix: String = "") -> String { "\(directory)/\(UUID().uuidString)\(suffix)" }
 
     func newCache() -> CredentialCacheName { CredentialCacheName(rawValue: "FILE:\(newPath(".ccache"))") }
 

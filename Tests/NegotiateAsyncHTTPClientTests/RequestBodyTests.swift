@@ -4,7 +4,6 @@ import NIOCore
 import NIOHTTP1
 import NegotiateAsyncHTTPClient
 import SignOnPolicy
-import Synchronization
 import TestSupport
 import Testing
 
@@ -45,18 +44,6 @@ import Testing
         try await withServer(extension: ScriptedExtension(), script: ScriptedServer.protected) { server, client in
             await #expect(throws: Broken.self) { try await client.execute(server.request()) { throw Broken() } }
             #expect(server.requests.isEmpty)
-        }
-    }
-}
-
-/// A thread-safe counter that starts with 1.
-final class Counter: Sendable {
-    private let value = Mutex(0)
-
-    func next() -> Int {
-        value.withLock { value in
-            value += 1
-            return value
         }
     }
 }

@@ -8,15 +8,15 @@ import Testing
 /// Downloads to files.
 @Suite(.timeLimit(.minutes(5))) struct DownloadTests {
     /// Runs a server, and a session with its own download directory.
-    private func withFolder(
+    private func withDownloads(
         script: @escaping ScriptedServer.Script,
         _ body: (ScriptedServer, NegotiatingURLSession, Folder) async throws -> Void
     ) async throws {
-        let folder = Folder(url: FileManager.default.temporaryDirectory.appending(path: "downloads-\(UUID().uuidString)"))
-        try FileManager.default.createDirectory(at: folder.url, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(at: folder.url) }
-        let configuration = settings { $0.downloadDirectory = folder.url }
-        try await withServer(configuration: configuration, script: script) { try await body($0, $1, folder) }
+        try await withFolder { path in
+            let folder = Folder(url: URL(filePath: path))
+            let configuration = settings { $0.downloadDirectory = folder.url }
+            try await withServer(configuration: configuration, script: script) { try await body($0, $1, folder) }
+        }
     }
 
     private struct Folder: Sendable {
@@ -36,7 +36,7 @@ import Testing
         let script: ScriptedServer.Script = { request in
             request.field("Authorization") == nil ? .challenge : .page(String(repeating: "x", count: size))
         }
-        try await withFolder(script: script) { server, session, folder in
+        try await withDownloads(script: script) { server, session, folder in
             let (file, response) = try await session.download(for: server.request())
             #expect(response.statusCode == 200)
             #expect(try Data(contentsOf: file) == Data(repeating: UInt8(ascii: "x"), count: size))
@@ -49,7 +49,7 @@ import Testing
 
     @Test func `redirects of a download leave no files`() async throws {
         let script: ScriptedServer.Script = { $0.target == "/end" ? .page("the end", token: nil) : .redirect(302, to: "/end") }
-        try await withFolder(script: script) { server, session, folder in
+        try await withDownloads(script: script) { server, session, folder in
             let url = try #require(URL(string: server.url("elsewhere.localhost", "/start")))
             let (file, _) = try await session.download(from: url)
             #expect(try String(contentsOf: file, encoding: .utf8) == "the end")
@@ -62,7 +62,7 @@ import Testing
 
     @Test func `a truncated download leaves no file`() async throws {
         let reply = ScriptedServer.Reply.raw(Self.head + negotiate("final") + Self.half)
-        try await withFolder(script: { $0.field("Authorization") == nil ? .challenge : reply }) { server, session, folder in
+        try await withDownloads(script: { $0.field("Authorization") == nil ? .challenge : reply }) { server, session, folder in
             let error = await #expect(throws: HTTPTransportError.self) { try await session.download(for: server.request()) }
             #expect(error?.code == .connectionClosed)
             let sizes = try folder.sizes
@@ -72,7 +72,7 @@ import Testing
 
     @Test func `a download from a server without a valid proof leaves no file`() async throws {
         let reply = ScriptedServer.Reply.partial(Self.head + negotiate("forged") + Self.half)
-        try await withFolder(script: { $0.field("Authorization") == nil ? .challenge : reply }) { server, session, folder in
+        try await withDownloads(script: { $0.field("Authorization") == nil ? .challenge : reply }) { server, session, folder in
             let error = await #expect(throws: AuthorizationError.self) { try await session.download(for: server.request()) }
             #expect(error?.code == .invalidResponse)
             let sizes = try folder.sizes
@@ -83,7 +83,7 @@ import Testing
 
     @Test func `a cancelled download leaves no file and closes its connection`() async throws {
         let reply = ScriptedServer.Reply.partial(Self.head + negotiate("final") + Self.half)
-        try await withFolder(script: { $0.field("Authorization") == nil ? .challenge : reply }) { server, session, folder in
+        try await withDownloads(script: { $0.field("Authorization") == nil ? .challenge : reply }) { server, session, folder in
             let request = try server.request()
             let call = Task { try await session.download(for: request) }
             let hasBegun = try await comesTrue { try folder.sizes.contains { $0 > 10_000 } }

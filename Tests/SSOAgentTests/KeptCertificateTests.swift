@@ -23,8 +23,8 @@ struct KeptCertificateTests {
 
     /// Waits until the keeper has logged a number of failures.
     private func waitForFailures(_ count: Int, _ home: KeptHome) async throws {
-        let isReached = try await comesTrue { home.log.lines.count == count }
-        #expect(isReached, "\(home.log.lines)")
+        let isReached = try await comesTrue { home.log.all.count == count }
+        #expect(isReached, "\(home.log.all)")
     }
 
     @Test func `the certificate is used again after a temporary refusal by the KDC`() async throws {
@@ -37,7 +37,7 @@ struct KeptCertificateTests {
                 home.clock.advance(by: 360)
                 try await events.next(.gotNewCredential)
             }
-            #expect(home.log.lines.count == 1 && home.log.lines.first?.contains("locked, disabled or expired") == true, "\(home.log.lines)")
+            #expect(home.log.all.count == 1 && home.log.all.first?.contains("locked, disabled or expired") == true, "\(home.log.all)")
         }
     }
 
@@ -51,7 +51,7 @@ struct KeptCertificateTests {
                     home.clock.advance(by: 50)
                     await home.settle(keeper)
                 }
-                #expect(home.log.lines.count == 1)
+                #expect(home.log.all.count == 1)
                 // The keeper may have recorded the failure one step after it was logged.
                 home.clock.advance(by: 110)
                 try await waitForFailures(2, home)
@@ -64,7 +64,7 @@ struct KeptCertificateTests {
                 }
                 await home.settle(keeper)
             }
-            let lines = home.log.lines
+            let lines = home.log.all
             let count = lines.count { $0.contains("no certificate could be used") }
             #expect(lines.count == 3 && count == 3, "\(lines)")
         }
@@ -87,12 +87,8 @@ struct KeptCertificateTests {
                 }
                 await home.settle(keeper)
             }
-            let lines = home.log.lines
+            let lines = home.log.all
             #expect(lines.count == 1 && lines.first?.contains("module.so cannot be reused") == true, "\(lines)")
         }
     }
-}
-
-private struct RefusingPrompter: Prompter {
-    func answers(to request: PromptRequest) throws -> [Secret] { throw PromptRefusal.notInteractive }
 }

@@ -4,7 +4,7 @@ import KerberosEngine
 import KerberosTesting
 import SSOAgentClient
 import SignOnPolicy
-import Synchronization
+import TestSupport
 
 @testable import SSOAgent
 
@@ -18,11 +18,11 @@ struct KeptHome {
     var clock = ManualWakeClock()
     let hub = EventHub()
     /// The failures that the keeper logged.
-    let log = KeeperLog()
+    let log = Recorded<String>()
     /// The sign-outs that the keeper logged.
-    let notes = KeeperLog()
+    let notes = Recorded<String>()
     var configurations: [ExtensionConfiguration]
-    let secrets = KeptSecretStore()
+    let secrets = MemorySecretStore()
 
     init(_ realm: TestRealm, cache: String = "FILE", limits: SessionLimits = .init()) throws {
         self.realm = realm
@@ -54,9 +54,7 @@ struct KeptHome {
     @discardableResult
     func run(_ program: String, _ arguments: [String], input: String? = nil) async throws -> String {
         let environment = ["KRB5CCNAME": cacheName, "KRB5_CONFIG": configurationFiles.joined(separator: ":")]
-        let result = try await realm.run(program, arguments, environment: environment, input: input)
-        guard result.exitStatus == 0 else { throw ProgramFailure(program: program, errors: result.errors) }
-        return result.output
+        return try await realm.succeeded(program, arguments, environment: environment, input: input).output
     }
 
     /// Runs the body while a keeper is running.
@@ -70,7 +68,7 @@ struct KeptHome {
         let (log, notes) = (log, notes)
         let keeper = SessionKeeper(
             CurrentExtension(makeExtension()),
-            SessionReports(events: hub, journal: Journal { $0.contains(" was signed out") ? notes.add($0) : log.add($0) }),
+            SessionReports(events: hub, journal: Journal { $0.contains(" was signed out") ? notes.append($0) : log.append($0) }),
             clock: clock,
             schedule: schedule
         )
@@ -109,19 +107,6 @@ struct KeptHome {
             for await number in clock.sleeps where number > count { break }
         }
     }
-}
-
-/// The lines that a keeper logged.
-final class KeeperLog: Sendable {
-    private let state = Mutex<[String]>([])
-    var lines: [String] { state.withLock { $0 } }
-    func add(_ line: String) { state.withLock { $0.append(line) } }
-}
-
-/// A program that failed.
-struct ProgramFailure: Error {
-    let program: String
-    let errors: String
 }
 
 /// Reads events one by one and keeps all of them, including those that were skipped.

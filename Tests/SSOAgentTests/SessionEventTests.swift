@@ -133,9 +133,9 @@ private typealias Drill = ScheduleDrill
 
     @Test(.timeLimit(.minutes(1)))
     func `programs of all events run, a limited number at a time, and a failure is reported once`() async throws {
-        let log = KeeperLog()
+        let log = Recorded<String>()
         let programs = Programs()
-        let runs = EventRuns({ _ in await programs.run() }, Journal { log.add($0) })
+        let runs = EventRuns({ _ in await programs.run() }, Journal { log.append($0) })
         let task = Task { await runs.run() }
         var starts = programs.starts.stream.makeAsyncIterator()
         for _ in 0..<8 { runs.note(SessionEvent(.new, ScheduleDrill.session())) }
@@ -148,7 +148,7 @@ private typealias Drill = ScheduleDrill
         #expect(started == 8 && most == EventRuns.limit)
         task.cancel()
         await task.value
-        #expect(log.lines.prefix(3) == ["one", "two", "the program of --on-event has succeeded again."])
+        #expect(log.all.prefix(3) == ["one", "two", "the program of --on-event has succeeded again."])
     }
 }
 
@@ -205,24 +205,22 @@ private typealias Drill = ScheduleDrill
 extension KeptHome {
     /// Runs the body with the caches in a cache server instead of files.
     fileprivate mutating func withCacheServer(others: [TestRealm], _ body: (KeptHome) async throws -> Void) async throws {
-        // The path of a socket must be short.
-        let folder = "/tmp/kept-\(UUID().uuidString.prefix(13))"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let text = "[libdefaults]\n    kcm_socket = \(folder)/kcm.sock\n"
-        try text.write(toFile: "\(folder)/krb5.conf", atomically: true, encoding: .utf8)
-        configurationFiles = ["\(folder)/krb5.conf"] + ([realm] + others).map(\.configurationPath)
-        cacheName = "KCM:"
-        let server = try KCMServer(KCMServer.Options(isPermitted: { _ in true }))
-        let result: Result<Void, any Error>
-        do {
-            try await server.serve(try ListeningSocket.bind(path: "\(folder)/kcm.sock"))
-            result = .success(try await body(self))
-        } catch {
-            result = .failure(error)
+        try await withFolder { folder in
+            let text = "[libdefaults]\n    kcm_socket = \(folder)/kcm.sock\n"
+            try text.write(toFile: "\(folder)/krb5.conf", atomically: true, encoding: .utf8)
+            configurationFiles = ["\(folder)/krb5.conf"] + ([realm] + others).map(\.configurationPath)
+            cacheName = "KCM:"
+            let server = try KCMServer(KCMServer.Options(isPermitted: { _ in true }))
+            let result: Result<Void, any Error>
+            do {
+                try await server.serve(try ListeningSocket.bind(path: "\(folder)/kcm.sock"))
+                result = .success(try await body(self))
+            } catch {
+                result = .failure(error)
+            }
+            await server.shutDown()
+            try result.get()
         }
-        await server.shutDown()
-        try result.get()
     }
 
     /// The fingerprint of each cache's TGT.

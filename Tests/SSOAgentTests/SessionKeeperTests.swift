@@ -93,7 +93,7 @@ import Testing
                     home.clock.advance(by: Double(wait))
                     await home.settle(keeper)
                 }
-                let isReported = try await comesTrue { home.log.lines.contains { $0.contains("and was removed") } }
+                let isReported = try await comesTrue { home.log.all.contains { $0.contains("and was removed") } }
                 #expect(isReported)
             }
             #expect(try await realm.failedAttempts(of: "alice") == 1)
@@ -112,16 +112,16 @@ import Testing
                 // The first wait is 10 seconds, then 20.
                 for (wait, failures) in [(9, 1), (2, 2), (18, 2), (3, 3)] {
                     home.clock.advance(by: Double(wait))
-                    #expect(try await comesTrue { home.log.lines.count >= failures })
+                    #expect(try await comesTrue { home.log.all.count >= failures })
                     await home.settle(keeper)
-                    #expect(home.log.lines.count == failures, "\(wait)")
+                    #expect(home.log.all.count == failures, "\(wait)")
                 }
                 try await realm.startKDC()
                 home.clock.advance(by: 60)
                 try await events.next(.gotNewCredential)
                 #expect(events.count(.networkNotAvailable) == 1 && events.count(.networkAvailable) == 1)
             }
-            #expect(home.log.lines.allSatisfy { $0.contains("robot@EXAMPLE.TEST") })
+            #expect(home.log.all.allSatisfy { $0.contains("robot@EXAMPLE.TEST") })
         }
     }
 
@@ -133,7 +133,7 @@ import Testing
             _ = try await realm.kadmin(["change_password", "-pw", "another", "robot"])
             try await home.withKeeper { keeper, events in
                 home.clock.advance(by: 7 * 3600)
-                #expect(try await comesTrue { home.log.lines.count == 1 })
+                #expect(try await comesTrue { home.log.all.count == 1 })
                 for _ in 0..<5 {
                     home.clock.advance(by: 50)
                     await home.settle(keeper)
@@ -141,7 +141,7 @@ import Testing
                 #expect(try await realm.failedAttempts(of: "robot") == 1)
                 // The keeper may have recorded the failure one step after it was logged.
                 home.clock.advance(by: 110)
-                #expect(try await comesTrue { home.log.lines.count == 2 })
+                #expect(try await comesTrue { home.log.all.count == 2 })
                 #expect(try await realm.failedAttempts(of: "robot") == 2)
 
                 _ = try await realm.run("mv", [try await realm.keytab(for: "robot"), keytab])
@@ -180,7 +180,7 @@ import Testing
                 #expect(end.principal == "alice@EXAMPLE.TEST")
             }
             let reason = "because the session reached its maximum lifetime (MaxSessionLifetime)"
-            #expect(home.notes.lines == ["alice@EXAMPLE.TEST was signed out \(reason)."])
+            #expect(home.notes.all == ["alice@EXAMPLE.TEST was signed out \(reason)."])
             let list = try await home.run("klist", ["-l"])
             #expect(!list.contains("alice@EXAMPLE.TEST") && list.contains("bob@EXAMPLE.TEST"))
         }
@@ -217,7 +217,7 @@ import Testing
                 }
                 _ = try await events.next(.signedOut)
             }
-            #expect(home.notes.lines == ["alice@EXAMPLE.TEST was signed out \(end.rawValue)."])
+            #expect(home.notes.all == ["alice@EXAMPLE.TEST was signed out \(end.rawValue)."])
         }
     }
 
@@ -232,7 +232,7 @@ import Testing
                 let end = try await events.next(.signedOut)
                 #expect(end.principal == "alice@EXAMPLE.TEST")
             }
-            #expect(home.notes.lines == ["alice@EXAMPLE.TEST was signed out because no profile names the realm any longer."])
+            #expect(home.notes.all == ["alice@EXAMPLE.TEST was signed out because no profile names the realm any longer."])
             #expect(try await home.makeExtension().sessions().sessions.map(\.principal.description) == ["bob@EXAMPLE.TEST"])
         }
     }

@@ -23,32 +23,30 @@ struct UnitAccessTests {
     @Test func `the cache server serves programs of a permitted unit and refuses others`() async throws {
         let realm = try #require(TestRealm.current)
         let policy = policy(["kinit", "kvno"])
-        // The path of a socket must be short.
-        let folder = "/tmp/unit-\(UUID().uuidString.prefix(13))"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let configuration = "\(folder)/krb5.conf"
-        let text = "[libdefaults]\n    kcm_socket = \(folder)/s\n    default_ccache_name = KCM:\n"
-        try text.write(toFile: configuration, atomically: true, encoding: .utf8)
-        let server = try KCMServer(KCMServer.Options(isPermitted: { policy.permitsCaches($0) }))
-        try await server.serve(try ListeningSocket.bind(path: "\(folder)/s"))
-        func run(_ words: String..., input: String? = nil) async throws -> CommandResult {
-            let variables = ["-u", "KRB5CCNAME", "LC_ALL=C", "KRB5_CONFIG=\(configuration):\(realm.configurationPath)"]
-            return try await realm.run("/usr/bin/env", variables + words, input: input)
-        }
-        do {
-            #expect(try await run("kinit", "alice", input: "secret\n").exitStatus == 0)
-            #expect(try await run("kvno", "HTTP/www.example.test").exitStatus == 0)
-            let denied = try await run("klist")
-            #expect(denied.exitStatus == 1 && denied.output == "", "\(denied)")
-            #expect(denied.errors == "klist: Permission denied while resolving ccache\n")
-            #expect(try await run("kdestroy").errors.contains("Permission denied"))
-            #expect(await server.counts.map(\.tickets) == [2])
-        } catch {
+        try await withFolder { folder in
+            let configuration = "\(folder)/krb5.conf"
+            let text = "[libdefaults]\n    kcm_socket = \(folder)/s\n    default_ccache_name = KCM:\n"
+            try text.write(toFile: configuration, atomically: true, encoding: .utf8)
+            let server = try KCMServer(KCMServer.Options(isPermitted: { policy.permitsCaches($0) }))
+            try await server.serve(try ListeningSocket.bind(path: "\(folder)/s"))
+            func run(_ words: String..., input: String? = nil) async throws -> CommandResult {
+                let variables = ["-u", "KRB5CCNAME", "LC_ALL=C", "KRB5_CONFIG=\(configuration):\(realm.configurationPath)"]
+                return try await realm.run("/usr/bin/env", variables + words, input: input)
+            }
+            do {
+                #expect(try await run("kinit", "alice", input: "secret\n").exitStatus == 0)
+                #expect(try await run("kvno", "HTTP/www.example.test").exitStatus == 0)
+                let denied = try await run("klist")
+                #expect(denied.exitStatus == 1 && denied.output == "", "\(denied)")
+                #expect(denied.errors == "klist: Permission denied while resolving ccache\n")
+                #expect(try await run("kdestroy").errors.contains("Permission denied"))
+                #expect(await server.counts.map(\.tickets) == [2])
+            } catch {
+                await server.shutDown()
+                throw error
+            }
             await server.shutDown()
-            throw error
         }
-        await server.shutDown()
     }
 
     @Test(arguments: [true, false]) func `the API serves programs of a permitted unit and refuses others`(isListed: Bool) async throws {

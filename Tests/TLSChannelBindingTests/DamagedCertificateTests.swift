@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import TLSChannelBinding
@@ -6,7 +7,7 @@ import Testing
 struct DamagedCertificateTests {
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
     func `a damaged certificate is read without a trap`(seed: UInt64) throws {
-        var generator = SeededGenerator(state: seed)
+        var generator = SeededGenerator(seed: seed)
         let certificates = try ["ecdsa-sha256", "pss-sha384", "pss-default", "ed25519"].map { try Certificate.named($0).bytes() }
         for _ in 0..<300 {
             var bytes = try #require(certificates.randomElement(using: &generator))
@@ -24,18 +25,5 @@ struct DamagedCertificateTests {
             case .failure(let error): #expect([.malformed, .undefined].contains(error.code), "\(bytes)")
             }
         }
-    }
-}
-
-private struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    /// SplitMix64.
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

@@ -14,6 +14,8 @@ package final class ScriptedServer: Sendable {
         package var target = ""
         package var fields: [(name: String, value: String)] = []
         package var body = ""
+        /// The request line and the fields as they were received, with the empty line.
+        package var head = ""
 
         package func field(_ name: String) -> String? {
             fields.first { $0.name.lowercased() == name.lowercased() }?.value
@@ -22,6 +24,8 @@ package final class ScriptedServer: Sendable {
 
     package enum Reply: Sendable {
         case response(Int, [(String, String)] = [], body: String = "")
+        /// A response with `Connection: close`, after which the server closes the connection.
+        case closing(Int, [(String, String)] = [], body: String = "")
         /// Sends these bytes and closes the connection.
         case raw(String)
         /// Sends these bytes and nothing more.
@@ -74,7 +78,7 @@ package final class ScriptedServer: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     if !contexts.isEmpty {
-                        let context = contexts[turn.next() % contexts.count]
+                        let context = contexts[(turn.next() - 1) % contexts.count]
                         try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
                     }
                     try channel.pipeline.syncOperations.addHandler(ConnectionHandler(server))
@@ -94,6 +98,8 @@ package final class ScriptedServer: Sendable {
 
     package var port: Int { listener.withLock { $0?.localAddress?.port } ?? 0 }
     package var requests: [Request] { log.withLock { $0 } }
+    /// The heads of the requests.
+    package var heads: [String] { requests.map(\.head) }
 
     fileprivate func nextConnection() -> Int {
         connections.withLock { number in
@@ -109,13 +115,6 @@ package final class ScriptedServer: Sendable {
     }
 
     fileprivate func closed(_ connection: Int) { continuation.yield(.closed(connection: connection)) }
-}
-
-private final class Counter: Sendable {
-    private let value = Atomic(0)
-
-    /// Returns 0, 1, 2 and so on.
-    func next() -> Int { value.wrappingAdd(1, ordering: .relaxed).oldValue }
 }
 
 private final class ConnectionHandler: ChannelInboundHandler {
@@ -140,7 +139,13 @@ private final class ConnectionHandler: ChannelInboundHandler {
             request.connection = connection
             perform(server.reply(to: request), method: request.method, context: context)
         }
+        guard received.utf8.first == Self.tlsHandshake else { return }
+        received = ""
+        perform(server.reply(to: ScriptedServer.Request(connection: connection)), method: "", context: context)
     }
+
+    /// The first byte of a TLS handshake record (RFC 8446 section 5.1). A server without TLS answers it like a request.
+    private static let tlsHandshake: UInt8 = 22
 
     func channelInactive(context: ChannelHandlerContext) { server.closed(connection) }
 
@@ -155,11 +160,16 @@ private final class ConnectionHandler: ChannelInboundHandler {
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
             context.close(promise: nil)
         case .response(let status, let fields, let body):
-            var text = "HTTP/1.1 \(status) Scripted\r\nContent-Length: \(body.utf8.count)\r\n"
-            for (name, value) in fields { text += "\(name): \(value)\r\n" }
-            text += "\r\n" + (method == "HEAD" ? "" : body)
+            let text = Self.head(status, fields, length: body.utf8.count) + (method == "HEAD" ? "" : body)
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+        case .closing(let status, let fields, let body):
+            let head = Self.head(status, fields + [("Connection", "close")], length: body.utf8.count)
+            perform(.raw(head + (method == "HEAD" ? "" : body)), method: method, context: context)
         }
+    }
+
+    private static func head(_ status: Int, _ fields: [(String, String)], length: Int) -> String {
+        "HTTP/1.1 \(status) Scripted\r\nContent-Length: \(length)\r\n" + fields.map { "\($0): \($1)\r\n" }.joined() + "\r\n"
     }
 
     /// Removes the next complete request from the received text.
@@ -169,6 +179,7 @@ private final class ConnectionHandler: ChannelInboundHandler {
         let words = lines.first?.split(separator: " ") ?? []
         guard words.count == 3 else { return nil }
         var request = ScriptedServer.Request(method: String(words[0]), target: String(words[1]))
+        request.head = String(received[..<end.upperBound])
         for line in lines.dropFirst() {
             let parts = line.split(separator: ":", maxSplits: 1)
             request.fields.append((String(parts[0]), parts.last.map { String($0.drop(while: { $0 == " " })) } ?? ""))

@@ -76,7 +76,7 @@ struct AgentColdRequestTests {
         try await pausing()
         try await serving {
             try station.write("", to: "open")
-            _ = try await holds(within: .seconds(4)) { try await station.agentStatus().process.connections > Self.processes }
+            _ = try await comesTrue(within: .seconds(4)) { try await station.agentStatus().process.connections > Self.processes }
             try await station.realm.resumeKDC()
         }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import KerberosTesting
+import TestSupport
 import Testing
 
 /// `ksso agent run --keytab` signs the agent in without a user.

@@ -1,6 +1,7 @@
 import Foundation
 import KerberosTesting
 import KerberosTestingTraits
+import TestSupport
 import Testing
 
 /// `ksso agent run --on-event` runs a program for each event of a session.

@@ -1,5 +1,6 @@
 import Foundation
 import KerberosTesting
+import TestSupport
 import Testing
 
 /// `ksso exec --file` gives a private FILE cache to programs that support no other type.

@@ -15,7 +15,7 @@ struct FetchFaultTests {
         try await station.signIn()
     }
 
-    private static let challenge = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: Negotiate"], "no\n")
+    private static let challenge = ScriptedServer.Reply.closing(401, [("WWW-Authenticate", "Negotiate")], body: "no\n")
 
     /// Runs `ksso fetch`, and expects that the session stays valid whatever the server does.
     private func fetch(_ arguments: String..., input: String? = nil) async throws -> CommandResult {
@@ -26,7 +26,7 @@ struct FetchFaultTests {
 
     @Test func `ksso fetch sends the method, fields and body of its arguments`() async throws {
         let body = try station.write("from=file", to: "body")
-        try await ScriptedServer.with({ _, _ in .response("200 OK", [], "done\n") }) { server in
+        try await ScriptedServer.run({ _ in .closing(200, body: "done\n") }) { server in
             let url = "http://localhost:\(server.port)/page?q=1"
             let plain = try await fetch(url, "-H", "X-One: 1", "-H", "user-agent: mine")
             #expect(plain == .done("done\n"))
@@ -34,7 +34,7 @@ struct FetchFaultTests {
             #expect(try await fetch(url, "-d", "@\(body)") == .done("done\n"))
             #expect(try await fetch(url, "-d", "@-", input: "piped") == .done("done\n"))
             #expect(try await fetch(url, "-X", "DELETE") == .done("done\n"))
-            let heads = server.requests
+            let heads = server.heads
             #expect(heads.count == 5)
             #expect(heads[0].hasPrefix("GET /page?q=1 HTTP/1.1\r\n"))
             #expect(heads[0].contains("\r\nX-One: 1\r\n"))
@@ -52,7 +52,7 @@ struct FetchFaultTests {
     }
 
     @Test func `after two refused tickets ksso fetch prints the page and the reason`() async throws {
-        try await ScriptedServer.with({ _, _ in Self.challenge }) { server in
+        try await ScriptedServer.run({ _ in Self.challenge }) { server in
             let url = "http://localhost:\(server.port)/"
             let result = try await fetch(url)
             #expect(result.output == "no\n")
@@ -60,16 +60,16 @@ struct FetchFaultTests {
             #expect(result.exitStatus == 0)
             // The last request carries a new ticket, in case the server's key is newer than the first ticket.
             #expect(server.requests.count == 3)
-            #expect(!server.requests[0].contains("Authorization"))
-            #expect(server.requests[1].contains("\r\nAuthorization: Negotiate YII"))
-            #expect(server.requests[2].contains("\r\nAuthorization: Negotiate YII"))
+            #expect(!server.heads[0].contains("Authorization"))
+            #expect(server.heads[1].contains("\r\nAuthorization: Negotiate YII"))
+            #expect(server.heads[2].contains("\r\nAuthorization: Negotiate YII"))
             #expect(try await fetch("--fail", url).exitStatus == 22)
             #expect(server.requests.count == 6)
         }
     }
 
     @Test func `a server that offers only NTLM gets no token`() async throws {
-        try await ScriptedServer.with({ _, _ in .response("401 Unauthorized", ["WWW-Authenticate: NTLM"], "no\n") }) { server in
+        try await ScriptedServer.run({ _ in .closing(401, [("WWW-Authenticate", "NTLM")], body: "no\n") }) { server in
             let result = try await fetch("http://localhost:\(server.port)/")
             #expect(result.output == "no\n")
             #expect(result.exitStatus == 0)
@@ -78,14 +78,14 @@ struct FetchFaultTests {
                 + "but does not offer Negotiate: it offers NTLM.\n"
             #expect(result.errors == line)
             #expect(server.requests.count == 1)
-            #expect(!server.requests[0].contains("Authorization"))
+            #expect(!server.heads[0].contains("Authorization"))
         }
     }
 
     @Test(arguments: ["Negotiate fish", "negotiate aGVsbG8="])
     func `a first challenge that cannot be answered is reported, and its page is printed`(challenge: String) async throws {
-        let answer = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: \(challenge)"], "sign in\n")
-        try await ScriptedServer.with({ _, _ in answer }) { server in
+        let answer = ScriptedServer.Reply.closing(401, [("WWW-Authenticate", challenge)], body: "sign in\n")
+        try await ScriptedServer.run({ _ in answer }) { server in
             let url = "http://localhost:\(server.port)/"
             let result = try await fetch(url)
             #expect(result.output == "sign in\n")
@@ -96,7 +96,7 @@ struct FetchFaultTests {
     }
 
     @Test func `a 401 for the user's own Authorization field is printed without advice`() async throws {
-        try await ScriptedServer.with({ _, _ in Self.challenge }) { server in
+        try await ScriptedServer.run({ _ in Self.challenge }) { server in
             let result = try await fetch("http://localhost:\(server.port)/", "-H", "authorization: Bearer mine")
             #expect(result == .done("no\n"))
             #expect(server.requests.count == 1)
@@ -104,8 +104,8 @@ struct FetchFaultTests {
     }
 
     @Test func `a page that ends before its Content-Length is an error`() async throws {
-        let half = ScriptedServer.Answer.text("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
-        try await ScriptedServer.with({ _, _ in half }) { server in
+        let half = ScriptedServer.Reply.raw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+        try await ScriptedServer.run({ _ in half }) { server in
             let result = try await fetch("http://localhost:\(server.port)/")
             #expect(result.exitStatus == 1)
             #expect(result.errors.contains("closed before the page was complete"), "\(result.errors)")
@@ -137,22 +137,22 @@ struct FetchFaultTests {
     /// After a refusal in another scheme ksso tries one new ticket, after an invalid Negotiate token none.
     @Test(arguments: [("NTLM TlRMTVNTUAACAAAA", 3), ("Negotiate TlRMTVNTUAACAAAA", 2)])
     func `a server that switches to NTLM gets no NTLM token`(challenge: String, requests: Int) async throws {
-        let refusal = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: \(challenge)"], "no\n")
-        try await ScriptedServer.with({ _, number in number == 0 ? Self.challenge : refusal }) { server in
+        let refusal = ScriptedServer.Reply.closing(401, [("WWW-Authenticate", challenge)], body: "no\n")
+        try await ScriptedServer.run({ $0.connection == 1 ? Self.challenge : refusal }) { server in
             let result = try await fetch("--fail", "http://localhost:\(server.port)/")
             #expect([1, 22].contains(result.exitStatus), "\(result)")
             #expect(result.output == "")
             #expect(result.errors.hasPrefix("ksso: "), "\(result.errors)")
             #expect(server.requests.count == requests)
-            #expect(!server.requests.contains { $0.contains("TlRMTVNTUAAB") || $0.contains("TlRMTVNTUAAD") })
+            #expect(!server.heads.contains { $0.contains("TlRMTVNTUAAB") || $0.contains("TlRMTVNTUAAD") })
         }
     }
 
     /// The server responds with 200 and no final token, or an invalid one.
     @Test(arguments: ["Negotiate", "Negotiate YII=", "Negotiate !!!", "Negotiate oYGpMIGm"])
     func `ksso fetch prints no page if the server's mutual authentication fails`(answer: String) async throws {
-        let page = ScriptedServer.Answer.response("200 OK", ["WWW-Authenticate: \(answer)"], "trust me\n")
-        try await ScriptedServer.with({ _, number in number == 0 ? Self.challenge : page }) { server in
+        let page = ScriptedServer.Reply.closing(200, [("WWW-Authenticate", answer)], body: "trust me\n")
+        try await ScriptedServer.run({ $0.connection == 1 ? Self.challenge : page }) { server in
             let result = try await fetch("http://localhost:\(server.port)/")
             #expect(result.exitStatus == 1, "\(result)")
             #expect(result.output == "")
@@ -161,7 +161,7 @@ struct FetchFaultTests {
     }
 
     @Test func `a connection that closes during the Negotiate exchange is reported`() async throws {
-        try await ScriptedServer.with({ _, number in number == 0 ? Self.challenge : .drop }) { server in
+        try await ScriptedServer.run({ $0.connection == 1 ? Self.challenge : .drop }) { server in
             let origin = "http://localhost:\(server.port)"
             let result = try await fetch("\(origin)/")
             let line = "\(origin) closed the connection before its response was complete. Try again, or check the server's log."
@@ -170,7 +170,7 @@ struct FetchFaultTests {
     }
 
     @Test func `a connection that closes without a response is reported`() async throws {
-        try await ScriptedServer.with({ _, _ in .drop }) { server in
+        try await ScriptedServer.run({ _ in .drop }) { server in
             let result = try await fetch("http://localhost:\(server.port)/")
             #expect(result.exitStatus == 1)
             #expect(result.errors.contains("closed the connection before its response was complete"), "\(result.errors)")
@@ -181,7 +181,7 @@ struct FetchFaultTests {
         "SSH-2.0-OpenSSH_9.2\r\n\r\n", "HTTP/1.1 abc\r\n\r\n", "\u{0}\u{1}\u{2}\u{3}\n\n\n", "HTTP/1.1 200 OK\r\nbroken header\r\n\r\n",
     ])
     func `a response that is not HTTP is reported in one line`(answer: String) async throws {
-        try await ScriptedServer.with({ _, _ in .text(answer) }) { server in
+        try await ScriptedServer.run({ _ in .raw(answer) }) { server in
             let result = try await fetch("http://localhost:\(server.port)/")
             #expect(result.exitStatus == 1, "\(result)")
             #expect(result.output == "")
@@ -192,8 +192,8 @@ struct FetchFaultTests {
 
     @Test(arguments: ["Negotiate not base64", "Negotiate \u{1}", "Negotiate, Negotiate", ",,,", "Basic realm=\"x"])
     func `a malformed challenge is reported after at most three requests`(challenge: String) async throws {
-        let refusal = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: \(challenge)"], "no\n")
-        try await ScriptedServer.with({ _, _ in refusal }) { server in
+        let refusal = ScriptedServer.Reply.closing(401, [("WWW-Authenticate", challenge)], body: "no\n")
+        try await ScriptedServer.run({ _ in refusal }) { server in
             let result = try await fetch("--fail", "http://localhost:\(server.port)/")
             #expect([1, 22].contains(result.exitStatus), "\(result)")
             #expect(result.errors.hasPrefix("ksso: "), "\(result.errors)")
@@ -202,7 +202,7 @@ struct FetchFaultTests {
     }
 
     @Test func `a refused connection is reported with its port`() async throws {
-        let port = try await ScriptedServer.with({ _, _ in .drop }) { $0.port }
+        let port = try await ScriptedServer.run({ _ in .drop }) { $0.port }
         let result = try await fetch("http://localhost:\(port)/")
         let line = "localhost refuses connections on port \(port). Check that the server runs and that the port is right."
         #expect(result == .failure(1, line))
@@ -215,7 +215,7 @@ struct FetchFaultTests {
     }
 
     @Test func `an https URL of a server without TLS is reported in one line`() async throws {
-        try await ScriptedServer.with({ _, _ in .response("200 OK") }) { server in
+        try await ScriptedServer.run({ _ in .closing(200) }) { server in
             let result = try await fetch("https://localhost:\(server.port)/")
             #expect(result.exitStatus == 1, "\(result)")
             #expect(result.errors.split(separator: "\n").count == 1, "\(result.errors)")
@@ -223,10 +223,10 @@ struct FetchFaultTests {
     }
 
     @Test func `a redirect to a host that no rule covers gets no token`() async throws {
-        try await ScriptedServer.with({ _, _ in Self.challenge }) { other in
+        try await ScriptedServer.run({ _ in Self.challenge }) { other in
             let target = "http://127.0.0.1:\(other.port)/there"
-            let redirect = ScriptedServer.Answer.response("302 Found", ["Location: \(target)"], "moved\n")
-            try await ScriptedServer.with({ _, _ in redirect }) { server in
+            let redirect = ScriptedServer.Reply.closing(302, [("Location", target)], body: "moved\n")
+            try await ScriptedServer.run({ _ in redirect }) { server in
                 let url = "http://localhost:\(server.port)/"
                 #expect(try await fetch(url) == .done("moved\n"))
                 #expect(other.requests.isEmpty)
@@ -236,7 +236,7 @@ struct FetchFaultTests {
                 #expect(result.output == "no\n")
                 #expect(result.errors.hasPrefix("ksso: \(target) is not answered: "), "\(result.errors)")
                 #expect(other.requests.count == 1)
-                #expect(!other.requests.contains { $0.contains("Authorization") })
+                #expect(!other.heads.contains { $0.contains("Authorization") })
             }
         }
     }
@@ -244,8 +244,8 @@ struct FetchFaultTests {
     @Test func `a redirect from an uncovered host to a covered one is answered there`() async throws {
         try await withProtectedWebServer(realm: station.realm) { web in
             let target = "http://localhost:\(web.port)/hello"
-            let redirect = ScriptedServer.Answer.response("307 Temporary Redirect", ["Location: \(target)"])
-            try await ScriptedServer.with({ _, _ in redirect }) { server in
+            let redirect = ScriptedServer.Reply.closing(307, [("Location", target)])
+            try await ScriptedServer.run({ _ in redirect }) { server in
                 let result = try await fetch("--location", "http://127.0.0.1:\(server.port)/")
                 #expect(result == .done("Hello alice@EXAMPLE.TEST\n"))
                 #expect(server.requests.count == 1)
@@ -254,24 +254,24 @@ struct FetchFaultTests {
     }
 
     @Test func `a redirect carries the caller's fields, but no cookie, to another origin`() async throws {
-        try await ScriptedServer.with({ _, _ in Self.challenge }) { other in
-            let redirect = ScriptedServer.Answer.response("307 Temporary Redirect", ["Location: http://localhost:\(other.port)/there"])
-            try await ScriptedServer.with({ _, _ in redirect }) { server in
+        try await ScriptedServer.run({ _ in Self.challenge }) { other in
+            let redirect = ScriptedServer.Reply.closing(307, [("Location", "http://localhost:\(other.port)/there")])
+            try await ScriptedServer.run({ _ in redirect }) { server in
                 let url = "http://127.0.0.1:\(server.port)/"
                 let result = try await fetch("--location", url, "-H", "Cookie: a=b", "-H", "X-Own: 1")
                 #expect(result.output == "no\n")
                 #expect(server.requests.count == 1)
-                #expect(server.requests.allSatisfy { $0.contains("\r\nCookie: a=b\r\n") && $0.contains("\r\nX-Own: 1\r\n") })
+                #expect(server.heads.allSatisfy { $0.contains("\r\nCookie: a=b\r\n") && $0.contains("\r\nX-Own: 1\r\n") })
                 // The requests with a ticket carry none either.
-                #expect(other.requests.count { $0.contains("\r\nAuthorization: Negotiate ") } == 2)
-                #expect(other.requests.allSatisfy { $0.contains("\r\nX-Own: 1\r\n") && !$0.lowercased().contains("\r\ncookie:") })
+                #expect(other.heads.count { $0.contains("\r\nAuthorization: Negotiate ") } == 2)
+                #expect(other.heads.allSatisfy { $0.contains("\r\nX-Own: 1\r\n") && !$0.lowercased().contains("\r\ncookie:") })
             }
         }
     }
 
     @Test(arguments: ["http://local%68ost/", "javascript:alert(1)", "http://localhost\\@evil.test/", "//[::1"])
     func `a redirect to an invalid URL is not followed`(location: String) async throws {
-        try await ScriptedServer.with({ _, _ in .response("302 Found", ["Location: \(location)"]) }) { server in
+        try await ScriptedServer.run({ _ in .closing(302, [("Location", location)]) }) { server in
             let result = try await fetch("--location", "http://localhost:\(server.port)/")
             #expect(result.exitStatus == 1, "\(result)")
             #expect(result.errors.contains("redirects to "), "\(result.errors)")
@@ -280,7 +280,7 @@ struct FetchFaultTests {
     }
 
     @Test func `a redirect loop ends after 10 redirects`() async throws {
-        try await ScriptedServer.with({ _, _ in .response("302 Found", ["Location: /"]) }) { server in
+        try await ScriptedServer.run({ _ in .closing(302, [("Location", "/")]) }) { server in
             let result = try await fetch("--location", "http://localhost:\(server.port)/")
             #expect(result.exitStatus == 1)
             #expect(result.errors.contains("redirects again after 10 redirects"), "\(result.errors)")

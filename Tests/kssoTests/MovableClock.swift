@@ -1,5 +1,6 @@
 import Foundation
 import KerberosTesting
+import TestSupport
 import Testing
 
 /// The clock of one program, which a test moves with libfaketime while the program runs.

@@ -8,7 +8,7 @@ import Testing
 /// Only the child processes register the mechanism.
 @Suite(.protectedWeb, .enabled(if: LoadableLibrary.ntlm != nil, "gss-ntlmssp is missing: Scripts/install-packages unpacks it"))
 struct NTLMMechanismTests {
-    private static let challenge = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: Negotiate"], "no\n")
+    private static let challenge = ScriptedServer.Reply.closing(401, [("WWW-Authenticate", "Negotiate")], body: "no\n")
     private static let signature = Array("NTLMSSP".utf8)
     /// The mechanism of NTLM, 1.3.6.1.4.1.311.2.2.10.
     private static let identifier: [UInt8] = [0x2B, 0x06, 0x01, 0x04, 0x01, 0x82, 0x37, 0x02, 0x02, 0x0A]
@@ -33,13 +33,13 @@ struct NTLMMechanismTests {
     }
 
     @Test func `without a session ksso sends no NTLM token`() async throws {
-        try await ScriptedServer.with({ _, _ in Self.challenge }) { server in
+        try await ScriptedServer.run({ _ in Self.challenge }) { server in
             let url = "http://localhost:\(server.port)/"
             let fetch = try await station.ksso("fetch", url, environment: environment)
             #expect(fetch == .failure(5, "EXAMPLE.TEST: not signed in. Sign in with: ksso login"))
             #expect(try await station.ksso("header", url, environment: environment) == fetch)
             #expect(!server.requests.isEmpty)
-            #expect(!server.requests.contains { $0.contains("Authorization") })
+            #expect(!server.heads.contains { $0.contains("Authorization") })
 
             // curl sends an NTLM token, which shows that the mechanism works.
             #expect(try await curl(url, server).contains(Self.signature))
@@ -58,11 +58,11 @@ struct NTLMMechanismTests {
         try await station.signIn()
         let page = "\(try #require(WebTrait.server).url)/hello"
         #expect(try await station.ksso("fetch", page, environment: environment) == .done("Hello alice@EXAMPLE.TEST\n"))
-        try await ScriptedServer.with({ _, _ in Self.challenge }) { server in
+        try await ScriptedServer.run({ _ in Self.challenge }) { server in
             let url = "http://localhost:\(server.port)/"
             _ = try await station.ksso("fetch", url, environment: environment)
             let line = try await station.ksso("header", url, environment: environment).output
-            for text in [try #require(server.requests.last), line] {
+            for text in [try #require(server.heads.last), line] {
                 let token = try #require(text.negotiateToken)
                 #expect(token.contains(Self.kerberosAlone))
                 #expect(!token.contains(Self.identifier))
@@ -79,7 +79,7 @@ struct NTLMMechanismTests {
         let arguments = ["curl", "-sS", "--max-time", "20", "--negotiate", "-u", ":", url]
         let count = server.requests.count
         _ = try await station.run(arguments, environment: environment)
-        return try #require(server.requests.dropFirst(count).compactMap(\.negotiateToken).first)
+        return try #require(server.heads.dropFirst(count).compactMap(\.negotiateToken).first)
     }
 }
 

@@ -16,21 +16,15 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
         realm = station.realm
     }
 
-    private func newUser(_ flags: String...) async throws -> String {
-        let name = "user\(UUID().uuidString.prefix(8))"
-        try await realm.addUser(name, password: "secret", flags: flags)
-        return name
-    }
-
     @Test func `ksso passwd --password-stdin reads both passwords from standard input`() async throws {
-        let user = try await newUser()
+        let user = try await realm.newUser()
         let result = try await station.ksso("passwd", user, "--password-stdin", input: "secret\nfresh secret\n")
         #expect(result == .done("The password of \(user)@EXAMPLE.TEST was changed.\n"))
         try await station.signIn(user, password: "fresh secret")
     }
 
     @Test func `ksso passwd prompts for the current password and twice for the new one`() async throws {
-        let user = try await newUser("-pwexpire yesterday")
+        let user = try await realm.newUser("-pwexpire yesterday")
         let transcript = try await Conversation.atTerminal("ksso passwd \(user); echo status=$?", on: station) { terminal in
             try await terminal.wait(for: "Password for \(user)@EXAMPLE.TEST: ")
             try await terminal.type("secret\n")
@@ -45,7 +39,7 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
     }
 
     @Test func `ksso login prompts for a new password if the current one has expired`() async throws {
-        let user = try await newUser("+needchange")
+        let user = try await realm.newUser("+needchange")
         let transcript = try await Conversation.atTerminal("ksso login \(user); echo status=$?", on: station) { terminal in
             try await terminal.wait(for: "The password of \(user)@EXAMPLE.TEST has expired and must be changed.")
             try await terminal.wait(for: "Password for \(user)@EXAMPLE.TEST: ")
@@ -60,7 +54,7 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
     }
 
     @Test func `a wrong current password costs one attempt and changes nothing`() async throws {
-        let user = try await newUser()
+        let user = try await realm.newUser()
         let result = try await station.ksso("passwd", user, "--password-stdin", input: "wrong\nfresh\n")
         let line = "\(user)@EXAMPLE.TEST: the current password is wrong (preauthentication failed). Nothing was changed."
         #expect(result == .failure(1, line))
@@ -119,7 +113,7 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
 
     @Test(arguments: expiries)
     func `an expiring password is reported within its notification period`(flag: String, keys: [String], isReported: Bool) async throws {
-        let user = try await newUser(flag)
+        let user = try await realm.newUser(flag)
         try station.install(profile(data: keys))
         let login = try await station.ksso("login", user, "--password-stdin", input: "secret\n")
         #expect(login.exitStatus == 0)

@@ -24,10 +24,10 @@ import Testing
     }
 
     @Test func `a token captured on plain HTTP is refused over HTTPS`() async throws {
-        let challenge = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: Negotiate"])
-        let heads = try await ScriptedServer.with({ _, _ in challenge }) { server in
+        let challenge = ScriptedServer.Reply.closing(401, [("WWW-Authenticate", "Negotiate")])
+        let heads = try await ScriptedServer.run({ _ in challenge }) { server in
             _ = try await station.ksso("fetch", "http://localhost:\(server.port)/")
-            return server.requests
+            return server.heads
         }
         let field = try #require(heads.last?.firstMatch(of: /Authorization: Negotiate [A-Za-z0-9+\/=]+/)).output
         func replay(_ policy: AcceptorServerOptions.BindingPolicy) async throws -> (page: String, request: AcceptorServer.Request) {

@@ -59,7 +59,7 @@ struct AudienceTests {
     func `a peer that is no longer listed is refused every operation`(index: Int) async throws {
         let (method, path, _) = Self.operations[index]
         try await withOtherUser { agent, configuration in
-            let answer = try await RawConnection.open(agent.socketPath, sending: "") { connection in
+            let answer = try await TextConnection.open(agent.socketPath, sending: "") { connection in
                 #expect(try await comesTrue { agent.api.connections.count == 1 })
                 var other = configuration
                 other.allowedPeers = []
@@ -83,7 +83,7 @@ struct AudienceTests {
             let body = #"{"url": "https://www.example.test/"}"#
             let head =
                 "POST /v1/authorize HTTP/1.1\r\nHost: ksso\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n"
-            let answer = try await RawConnection.open(agent.socketPath, sending: head + body.dropLast()) { connection in
+            let answer = try await TextConnection.open(agent.socketPath, sending: head + body.dropLast()) { connection in
                 #expect(try await comesTrue { agent.api.requests.load(ordering: .relaxed) == 1 })
                 var other = configuration
                 other.allowedPeers = try host.map { [AllowedPeer(.user(geteuid()), hosts: [try HostRule($0)])] } ?? []

@@ -49,7 +49,7 @@ struct EventStreamTests {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { (agent: RunningAgent) async throws -> Void in
             let request = "GET /v1/events HTTP/1.1\r\nHost: ksso\r\n\r\n"
-            try await RawConnection.open(agent.socketPath, sending: request, reads: false) { (_: RawConnection) async throws -> Void in
+            try await TextConnection.open(agent.socketPath, sending: request, reads: false) { (_: TextConnection) async throws -> Void in
                 #expect(try await comesTrue { agent.events.listenerCount == 1 })
                 for _ in 0..<20_000 { agent.events.send(event) }
                 #expect(try await agent.client().status().agent)

@@ -1,5 +1,4 @@
 import SignOnPolicy
-import Synchronization
 import TestSupport
 import Testing
 
@@ -7,13 +6,6 @@ import Testing
 
 /// The agent's table of unfinished Negotiate exchanges.
 @Suite struct ExchangeTableTests {
-    private final class Time: Sendable {
-        private let offset = Mutex(Duration.zero)
-        private let start = ContinuousClock.now
-        var now: ContinuousClock.Instant { start + offset.withLock { $0 } }
-        func advance(_ duration: Duration) { offset.withLock { $0 += duration } }
-    }
-
     @Test func `an exchange can be taken once, and only by its own user`() {
         let table = ExchangeTable()
         let id = table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 1)
@@ -24,15 +16,15 @@ import Testing
     }
 
     @Test func `an exchange expires after two minutes`() {
-        let time = Time()
-        let table = ExchangeTable { time.now }
+        let clock = ManualClock()
+        let table = ExchangeTable { clock.instant }
         let (one, other) = (
             table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 1),
             table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 1)
         )
-        time.advance(.seconds(119))
+        clock.advance(by: 119)
         #expect(table.take(one, user: 1) != nil)
-        time.advance(.seconds(1))
+        clock.advance(by: 1)
         #expect(table.take(other, user: 1) == nil)
         _ = table.insert(ScriptedExchange(), principal: "alice@A.TEST", user: 1)
         #expect(table.count == 1)

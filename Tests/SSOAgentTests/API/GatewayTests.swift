@@ -70,7 +70,7 @@ struct GatewayTests {
         try await RunningAgent.run(in: realm) { agent in
             let head =
                 "GET /v1/auth-request HTTP/1.1\r\nHost: ksso\r\nX-Original-URL: https://www.evil.test/\(text)\r\nConnection: close\r\n\r\n"
-            try await RawConnection.open(agent.socketPath, sending: head) { connection in
+            try await TextConnection.open(agent.socketPath, sending: head) { connection in
                 let answer = try await connection.answer()
                 #expect(answer.hasPrefix("HTTP/1.1 40"))
                 #expect(!answer.lowercased().contains("authorization") && !answer.contains("X-Injected"))

@@ -95,7 +95,7 @@ struct GuestTests {
             try await RunningAgent.run(in: realm) { agent in
                 let network = try realm.network
                 try await realm.pauseKDC()
-                let (kerberos, unanswered) = (agent.kerberos, RunningAgent.Counter())
+                let (kerberos, unanswered) = (agent.kerberos, Counter())
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     let before = network.exchanges.count
                     for number in 1...40 {
@@ -104,7 +104,7 @@ struct GuestTests {
                             do throws(AuthorizationError) {
                                 _ = try await kerberos.beginAuthorization(with: request)
                             } catch {
-                                if error.code == .kdcUnreachable { unanswered.add() }
+                                if error.code == .kdcUnreachable { unanswered.next() }
                             }
                         }
                     }

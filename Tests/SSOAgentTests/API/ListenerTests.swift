@@ -20,14 +20,14 @@ struct ListenerTests {
         let (path, api) = ("\(folder)/agent.sock", AgentAPI.unconfigured())
         let server = AgentAPIServer(api)
         try await server.serve(try ListeningSocket.bind(path: path))
-        try await RawConnection.open(path, sending: "\(request)\r\n") { (old: RawConnection) async throws in
+        try await TextConnection.open(path, sending: "\(request)\r\n") { (old: TextConnection) async throws in
             #expect(try await comesTrue { api.connections.count == 1 })
             for _ in 0..<3 {
                 #expect(unlink(path) == 0)
                 try await server.serve(try ListeningSocket.bind(path: path))
                 #expect(try await comesTrue { try listenerCount(at: path) == 1 })
             }
-            try await RawConnection.open(path, sending: "\(request)Connection: close\r\n\r\n") { (new: RawConnection) async throws in
+            try await TextConnection.open(path, sending: "\(request)Connection: close\r\n\r\n") { (new: TextConnection) async throws in
                 #expect(try await new.answer().hasPrefix("HTTP/1.1 404"))
             }
             try await old.send("\(request)Connection: close\r\n\r\n")

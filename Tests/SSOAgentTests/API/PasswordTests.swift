@@ -18,14 +18,8 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
 
     init() throws { realm = try #require(TestRealm.current) }
 
-    private func newUser(_ flags: String...) async throws -> String {
-        let name = "user\(UUID().uuidString)"
-        try await realm.addUser(name, password: "secret", flags: flags)
-        return name
-    }
-
     @Test func `a password change keeps the session's tickets`() async throws {
-        let user = try await newUser()
+        let user = try await realm.newUser()
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let client = try await agent.client()
             try await client.login(user, password: "secret")
@@ -48,7 +42,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
     func `a refused change is reported without the new password`(old: String, new: String, status: Int, code: String) async throws {
         let policy = "policy\(UUID().uuidString)"
         _ = try await realm.kadmin(["add_policy", "-minlength", "8", policy])
-        let user = try await newUser()
+        let user = try await realm.newUser()
         _ = try await realm.kadmin(["modify_principal", "-policy", policy, user])
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let body = #"{"principal": "\#(user)", "password": "\#(old)", "newPassword": "\#(new)"}"#
@@ -72,7 +66,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
     /// The agent sees the change by a mark in the cache that all programs share.
     @Test(.timeLimit(.minutes(2))) func `a password change by another program is reported as an event`() async throws {
         let home = try KeptHome(realm)
-        let user = try await newUser()
+        let user = try await realm.newUser()
         try await home.makeExtension().signIn(user, using: .password(Secret("secret")))
         try await home.withKeeper { keeper, events in
             let change = try await home.makeExtension().changePassword(of: user, from: Secret("secret"), to: Secret("fresh secret"))
@@ -85,7 +79,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
 
     @Test(.timeLimit(.minutes(2))) func `a password that expires soon is reported as an event`() async throws {
         let home = try KeptHome(realm)
-        let user = try await newUser("-pwexpire \"3 days\"")
+        let user = try await realm.newUser("-pwexpire \"3 days\"")
         let session = try await home.makeExtension().signIn(user, using: .password(Secret("secret")))
         try await home.withKeeper { _, events in
             let event = try await events.next(.passwordExpiring)

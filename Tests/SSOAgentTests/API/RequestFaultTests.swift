@@ -55,7 +55,7 @@ struct RequestFaultTests {
     func `data that is not HTTP closes only its own connection`(_ text: String) async throws {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
-            try await RawConnection.open(agent.socketPath, sending: text) { connection in
+            try await TextConnection.open(agent.socketPath, sending: text) { connection in
                 let answer = try await connection.answer()
                 #expect(answer.isEmpty || answer.hasPrefix("HTTP/1.1 400"))
             }
@@ -71,7 +71,7 @@ struct RequestFaultTests {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let text = "POST /v1/authorize HTTP/1.1\r\nHost: ksso\r\n" + rest
-            try await RawConnection.open(agent.socketPath, sending: text) { connection in
+            try await TextConnection.open(agent.socketPath, sending: text) { connection in
                 let answer = try await connection.answer()
                 #expect(answer.hasPrefix("HTTP/1.1 400") && answer.components(separatedBy: "HTTP/1.1 ").count == 2, "\(answer)")
             }
@@ -84,7 +84,7 @@ struct RequestFaultTests {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm) { agent in
             let text = "POST /v1/logout HTTP/1.1\r\nHost: ksso\r\nContent-Length: 2\r\n\r\n{}"
-            let answer = try await RawConnection.open(agent.socketPath, sending: text) { connection in
+            let answer = try await TextConnection.open(agent.socketPath, sending: text) { connection in
                 try await connection.closeOutput()
                 return try await connection.answer()
             }
@@ -162,7 +162,7 @@ struct RequestFaultTests {
         try await RunningAgent.run(in: realm, access: AccessPolicy(owner: geteuid() &+ 1)) { agent in
             let request = "GET /v1/status HTTP/1.1\r\nHost: ksso\r\n\r\n"
             // The connection may be closed before, while or after the request is written.
-            let answer = try? await RawConnection.open(agent.socketPath, sending: request) { try await $0.answer() }
+            let answer = try? await TextConnection.open(agent.socketPath, sending: request) { try await $0.answer() }
             #expect(answer ?? "" == "")
             #expect(agent.api.requests.load(ordering: .relaxed) == 0)
             let isForgotten = try await comesTrue { agent.api.connections.count == 0 }
@@ -175,7 +175,7 @@ struct RequestFaultTests {
         try await RunningAgent.run(in: realm) { agent in
             let body = #"{"url": "https://www.example.test/"}"#
             let head = "POST /v1/authorize HTTP/1.1\r\nHost: ksso\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
-            try await RawConnection.open(agent.socketPath, sending: head) { connection in
+            try await TextConnection.open(agent.socketPath, sending: head) { connection in
                 #expect(try await comesTrue { agent.api.requests.load(ordering: .relaxed) == 1 })
                 async let end: Void = agent.server.shutDown(grace: .seconds(20))
                 try await connection.send(body)

@@ -5,7 +5,7 @@ import KerberosEngine
 import KerberosTesting
 import SSOAgentClient
 import SignOnPolicy
-import Synchronization
+import TestSupport
 
 @testable import SSOAgent
 
@@ -44,19 +44,13 @@ struct RunningAgent: Sendable {
         func processStatus() async -> StatusDocument.Process {
             StatusDocument.Process(processID: getpid(), started: Date(timeIntervalSince1970: 0))
         }
-        func stop() { calls.stops.add() }
-        func sessionsChanged() { calls.changes.add() }
+        func stop() { calls.stops.next() }
+        func sessionsChanged() { calls.changes.next() }
         func hasSignedIn(realm: String, principal: String?) async -> Bool {
             realm == "EXAMPLE.TEST" ? await signsIn(kerberos) : false
         }
-        func noteUse(of principal: String) { calls.uses.add() }
+        func noteUse(of principal: String) { calls.uses.next() }
         func acceptsConnections(failure reason: String?) {}
-    }
-
-    final class Counter: Sendable {
-        private let value = Mutex(0)
-        var count: Int { value.withLock { $0 } }
-        func add() { value.withLock { $0 += 1 } }
     }
 
     /// Runs the body with an agent, in which `alice` is signed in unless `signedIn` is false, and shuts the agent down.

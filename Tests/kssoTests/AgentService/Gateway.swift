@@ -1,5 +1,6 @@
 import Foundation
 import KerberosTesting
+import TestSupport
 import Testing
 
 /// nginx with the configuration of `Examples/nginx-gateway`, in a station's folder.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// systemd's end of the sd_notify(3) protocol.

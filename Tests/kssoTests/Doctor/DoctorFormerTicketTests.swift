@@ -59,8 +59,8 @@ struct DoctorFormerTicketTests {
     @Test(arguments: Change.allCases)
     func `a request fails with advice to sign in again if the KDC cannot decrypt the TGT`(change: Change) async throws {
         try await withFormerTicket(change) { station in
-            let challenge = ScriptedServer.Answer.response("401 Unauthorized", ["WWW-Authenticate: Negotiate"], "no\n")
-            try await ScriptedServer.with({ _, _ in challenge }) { server in
+            let challenge = ScriptedServer.Reply.closing(401, [("WWW-Authenticate", "Negotiate")], body: "no\n")
+            try await ScriptedServer.run({ _ in challenge }) { server in
                 for command in ["header", "fetch"] {
                     let result = try await station.ksso(command, "http://localhost:\(server.port)/")
                     #expect(result.exitStatus == 5, "\(command): \(result)")

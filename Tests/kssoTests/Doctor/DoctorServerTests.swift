@@ -107,14 +107,14 @@ struct DoctorServerTests {
 
     @Test func `a page that requires no sign-in causes a warning, and no token is sent`() async throws {
         try await station.signIn()
-        try await ScriptedServer.with({ _, _ in .response("200 OK", [], "open\n") }) { server in
+        try await ScriptedServer.run({ _ in .closing(200, body: "open\n") }) { server in
             let diagnosis = try await diagnose("http://localhost:\(server.port)/")
             #expect(diagnosis.isHealthy, "\(diagnosis)")
             #expect(try check("challenge", diagnosis).verdict == .warning)
             #expect(try check("token", diagnosis).verdict == .skipped)
             // The doctor acquired a ticket but did not send it.
             #expect(try check("service", diagnosis).verdict == .ok)
-            #expect(server.requests.allSatisfy { !$0.contains("Authorization") })
+            #expect(server.requests.allSatisfy { $0.field("Authorization") == nil })
         }
     }
 
@@ -144,8 +144,8 @@ struct DoctorServerTests {
     }
 
     @Test func `a Negotiate challenge with an NTLM token is reported as NTLM`() async throws {
-        let fields = ["WWW-Authenticate: Negotiate TlRMTVNTUAACAAAA"]
-        try await ScriptedServer.with({ _, _ in .response("401 Unauthorized", fields) }) { server in
+        let fields = [("WWW-Authenticate", "Negotiate TlRMTVNTUAACAAAA")]
+        try await ScriptedServer.run({ _ in .closing(401, fields) }) { server in
             let challenge = try check("challenge", try await diagnose("http://localhost:\(server.port)/"))
             #expect(challenge.verdict == .failed)
             #expect(challenge.detail.contains("requires NTLM: its Negotiate token begins with NTLMSSP"))
@@ -158,7 +158,7 @@ struct DoctorServerTests {
     ])
     func `a malformed or premature Negotiate challenge fails the challenge check`(field: String, detail: String) async throws {
         try await station.signIn()
-        try await ScriptedServer.with({ _, _ in .response("401 Unauthorized", ["WWW-Authenticate: \(field)"]) }) { server in
+        try await ScriptedServer.run({ _ in .closing(401, [("WWW-Authenticate", field)]) }) { server in
             let diagnosis = try await diagnose("http://localhost:\(server.port)/")
             let challenge = try check("challenge", diagnosis)
             #expect(challenge.verdict == .failed)

@@ -199,7 +199,7 @@ struct DoctorTests {
             try station.install(profile())
             try await station.signIn()
             try await realm.pauseKDC()
-            try await TestSupport.ScriptedServer.run({ _ in .silence }) { server in
+            try await ScriptedServer.run({ _ in .silence }) { server in
                 let diagnosis = try await station.doctor("http://localhost:\(server.port)/")
                 let verdicts = verdicts(diagnosis)
                 #expect(diagnosis.firstFailure?.name == "kdc")

@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 
 /// A connection to a Unix socket on which a test can send any text, whether or not it is HTTP.
-final class RawConnection: Sendable {
+final class TextConnection: Sendable {
     private let channel: any Channel
     private let received: EventLoopFuture<String>
 
@@ -15,7 +15,7 @@ final class RawConnection: Sendable {
         _ path: String,
         sending text: String,
         reads: Bool = true,
-        _ body: (RawConnection) async throws -> Return
+        _ body: (TextConnection) async throws -> Return
     ) async throws -> Return {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let promise = loop.makePromise(of: String.self)
@@ -26,7 +26,7 @@ final class RawConnection: Sendable {
                 channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Collector(promise)) }
             }
             .connect(unixDomainSocketPath: path).get()
-        let connection = RawConnection(channel, received: promise.futureResult)
+        let connection = TextConnection(channel, received: promise.futureResult)
         do {
             try await connection.send(text)
             let result = try await body(connection)

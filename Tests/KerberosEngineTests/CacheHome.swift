@@ -6,8 +6,8 @@ import KerberosEngine
 import KerberosTesting
 import TestSupport
 
-/// One user's environment: a default cache, a directory for more caches, and a clock, in its own directory inside the realm's.
-struct Home {
+/// One user's credential caches, the default one and a directory for more, and a clock, in a directory inside the realm's.
+struct CacheHome {
     let realm: TestRealm
     let directory: String
     let clock = ManualClock()
@@ -37,21 +37,13 @@ struct Home {
 
     /// Runs a krb5 program in this environment.
     func run(_ program: String, _ arguments: [String], input: String? = nil) async throws -> CommandResult {
-        let result = try await realm.run(program, arguments, environment: ["KRB5CCNAME": defaultCache.rawValue], input: input)
-        guard result.exitStatus == 0 else { throw KerberosTestingFailure(program: program, errors: result.errors) }
-        return result
+        try await realm.succeeded(program, arguments, environment: ["KRB5CCNAME": defaultCache.rawValue], input: input)
     }
 
     /// Signs in with kinit.
     func kinit(_ principal: String, password: String = "secret", _ arguments: [String] = []) async throws {
         _ = try await run("kinit", arguments + [principal], input: "\(password)\n")
     }
-}
-
-/// A krb5 program that failed.
-struct KerberosTestingFailure: Error {
-    let program: String
-    let errors: String
 }
 
 extension InitialCredentialSource {
@@ -86,47 +78,10 @@ extension KerberosExtension {
     }
 }
 
-/// The server's result of accepting a client's first token.
-struct ServerEnd {
-    let flags: ContextFlags
-    let service: String
-    let reply: [UInt8]
-
-    /// Accepts a token with the keys of a keytab.
-    init(_ token: [UInt8], keytab: String, channelBindings: ChannelBindings? = nil) throws {
-        let credential = try AcceptorCredential(keytab: keytab, replayCache: .disabled)
-        switch try SPNEGOAcceptor(credential: credential, channelBindings: channelBindings).step(token) {
-        case .proceed: throw KerberosTestingFailure(program: "acceptor", errors: "one token does not suffice")
-        case .established(let reply, let context):
-            (flags, service, self.reply) = (context.flags, context.acceptor, reply ?? [])
-        }
-    }
-}
-
 extension AuthorizationGrant {
     /// The token of the `Authorization` field.
     var token: [UInt8] {
         let value = headers[.authorization] ?? ""
         return Data(base64Encoded: String(value.dropFirst("Negotiate ".count))).map { Array($0) } ?? []
-    }
-}
-
-/// The `AuthorizationError` that the closure throws; nil if it throws none or another error.
-func authorizationError<Value>(_ body: () async throws -> Value) async -> AuthorizationError? {
-    do {
-        _ = try await body()
-        return nil
-    } catch {
-        return error as? AuthorizationError
-    }
-}
-
-/// The `KerberosError` that the closure throws; nil if it throws none or another error.
-func kerberosError<Value>(_ body: () async throws -> Value) async -> KerberosError? {
-    do {
-        _ = try await body()
-        return nil
-    } catch {
-        return error as? KerberosError
     }
 }

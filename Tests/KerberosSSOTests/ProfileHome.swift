@@ -1,10 +1,12 @@
 import Foundation
+import Kerberos
 import KerberosSSO
 import KerberosTesting
+import TestSupport
 import Testing
 
-/// One user's environment, in its own directory inside the realm's. Of the system-wide files only `/etc/ksso` is read.
-struct Home {
+/// One user's home directory with profiles, inside the realm's directory. Of the system-wide files only `/etc/ksso` is read.
+struct ProfileHome {
     let realm: TestRealm
     let directory: String
     var settings = SingleSignOn.Settings()
@@ -38,16 +40,9 @@ func intranetProfile() throws -> Profile {
     return try Profile(contentsOf: url.path)
 }
 
-/// A prompter that knows the password.
-struct Answering: Prompter {
-    let answer: Secret
-
-    func answers(to request: PromptRequest) throws -> [Secret] { request.prompts.map { _ in answer } }
-}
-
-extension Prompter where Self == Answering {
+extension Prompter where Self == RecordingPrompter {
     /// The password of the users of these tests.
-    static var secret: Answering { Answering(answer: Secret("secret")) }
+    static var secret: RecordingPrompter { RecordingPrompter(answer: "secret") }
 }
 
 extension CredentialExtension {

@@ -4,7 +4,7 @@ import NIOPosix
 @testable import KCM
 
 /// A client's connection to a server, on which a test can send arbitrary bytes.
-struct RawConnection {
+struct KCMConnection {
     fileprivate var parts: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
     fileprivate let output: NIOAsyncChannelOutboundWriter<ByteBuffer>
     let channel: any Channel
@@ -72,14 +72,14 @@ func requestBytes(_ operation: KCM.Operation, _ name: String? = nil, _ body: [UI
 /// Runs a closure with a connection to a server, and closes the connection afterwards.
 nonisolated(nonsending) func withConnection<R: Sendable>(
     _ path: String,
-    _ body: nonisolated(nonsending) (inout RawConnection) async throws -> R
+    _ body: nonisolated(nonsending) (inout KCMConnection) async throws -> R
 ) async throws -> R {
     let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
     let channel = try await bootstrap.connect(unixDomainSocketPath: path) { channel in
         channel.eventLoop.makeCompletedFuture { try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel) }
     }
     return try await channel.executeThenClose { input, output in
-        var connection = RawConnection(parts: input.makeAsyncIterator(), output: output, channel: channel.channel)
+        var connection = KCMConnection(parts: input.makeAsyncIterator(), output: output, channel: channel.channel)
         return try await body(&connection)
     }
 }

@@ -1,0 +1,26 @@
+internal import Foundation
+internal import KerberosTesting
+
+/// The IDs of the processes whose environment contains a folder, such as the KDC, the web server and their watcher for a realm's folder.
+/// A zombie has no environment.
+package func processes(of folder: String) -> [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    return names.filter { name in
+        Int(name) != nil && String.contents(ofKernelFile: "/proc/\(name)/environ")?.contains(folder) == true
+    }
+}
+
+/// The arguments, as `ps` shows them, of each process whose environment contains a folder.
+package func visibleArguments(of folder: String) -> [String] {
+    processes(of: folder).compactMap { String.contents(ofKernelFile: "/proc/\($0)/cmdline") }
+}
+
+/// The state, as `ps` prints it, of each process whose arguments start with a text and whose environment contains a folder.
+package func visibleStates(of arguments: String, in folder: String) -> [Character] {
+    processes(of: folder).compactMap { name in
+        guard String.contents(ofKernelFile: "/proc/\(name)/cmdline")?.hasPrefix(arguments) == true,
+            let text = String.contents(ofKernelFile: "/proc/\(name)/stat"), let end = text.lastIndex(of: ")")
+        else { return nil }
+        return text[text.index(after: end)...].first { $0 != " " }
+    }
+}

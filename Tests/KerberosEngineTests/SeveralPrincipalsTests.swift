@@ -53,7 +53,7 @@ struct SeveralPrincipalsTests {
 
     /// An accent as a letter of its own, and combined with one: equal strings in Swift, different names for the KDC.
     @Test func `principals whose names differ only in their Unicode form are two`() async throws {
-        let home = try Home(try #require(TestRealm.current), cache: "DIR")
+        let home = try CacheHome(try #require(TestRealm.current), cache: "DIR")
         let names = ["caf\u{E9}", "cafe\u{301}"]
         for name in names { try await home.realm.addUser(name, password: "secret") }
         let kerberos = home.makeExtension()

@@ -18,9 +18,22 @@ package func visibleArguments(of folder: String) -> [String] {
 /// The state, as `ps` prints it, of each process whose arguments start with a text and whose environment contains a folder.
 package func visibleStates(of arguments: String, in folder: String) -> [Character] {
     processes(of: folder).compactMap { name in
-        guard String.contents(ofKernelFile: "/proc/\(name)/cmdline")?.hasPrefix(arguments) == true,
-            let text = String.contents(ofKernelFile: "/proc/\(name)/stat"), let end = text.lastIndex(of: ")")
-        else { return nil }
-        return text[text.index(after: end)...].first { $0 != " " }
+        guard String.contents(ofKernelFile: "/proc/\(name)/cmdline")?.hasPrefix(arguments) == true else { return nil }
+        return state(inFolder: "/proc/\(name)")
     }
+}
+
+/// Stops a process, and returns when all its threads have stopped. On a busy machine they still run for a while after SIGSTOP has been sent.
+package func suspend(_ process: pid_t) async throws {
+    kill(process, SIGSTOP)
+    let threads = "/proc/\(process)/task"
+    try await eventually {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: threads)) ?? []
+        return names.allSatisfy { state(inFolder: "\(threads)/\($0)") == "T" }
+    }
+}
+
+private func state(inFolder folder: String) -> Character? {
+    guard let text = String.contents(ofKernelFile: "\(folder)/stat"), let end = text.lastIndex(of: ")") else { return nil }
+    return text[text.index(after: end)...].first { $0 != " " }
 }

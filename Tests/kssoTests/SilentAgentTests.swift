@@ -26,7 +26,7 @@ struct SilentAgentTests {
     private func withStoppedAgent(_ body: (Int32) async throws -> Void) async throws -> (status: Int, transcript: String) {
         try await station.withAgent { agent in
             try await station.signIn()
-            kill(agent.process, SIGSTOP)
+            try await suspend(agent.process)
             defer { kill(agent.process, SIGCONT) }
             try await body(agent.process)
         }
@@ -58,7 +58,7 @@ struct SilentAgentTests {
         let end = try await station.withAgent { agent in
             try await station.signIn()
             let cache = try #require(try await client.cacheNames().first)
-            kill(agent.process, SIGSTOP)
+            try await suspend(agent.process)
             defer { kill(agent.process, SIGCONT) }
             let late = await #expect(throws: KerberosError.self) { try await client.setMark("late", to: "1", in: cache) }
             #expect(late?.code == .cacheUnusable)

@@ -63,7 +63,7 @@ struct SuccessionTests {
     func `an agent that systemd starts terminates and replaces a suspended agent`() async throws {
         try await station.withBackgroundAgent { _ async throws in
             let predecessor = try await station.agentStatus().process.processID
-            kill(predecessor, SIGSTOP)
+            try await suspend(predecessor)
             let end = try await whileSystemdListens { () async throws in
                 #expect(try await station.ksso("agent", "status").exitStatus == 0)
                 #expect(hasEnded(predecessor))

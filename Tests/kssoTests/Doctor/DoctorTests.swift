@@ -177,7 +177,7 @@ struct DoctorTests {
             try station.install(profile())
             try await station.withAgent { agent in
                 try await station.signIn()
-                kill(pid_t(agent.process), SIGSTOP)
+                try await suspend(pid_t(agent.process))
                 defer { kill(pid_t(agent.process), SIGCONT) }
                 let start = ContinuousClock.now
                 let diagnosis = try await station.doctor()

@@ -1,5 +1,6 @@
-internal import Foundation
+package import Foundation
 internal import KerberosTesting
+internal import Testing
 
 /// The IDs of the processes whose environment contains a folder, such as the KDC, the web server and their watcher for a realm's folder.
 /// A zombie has no environment.

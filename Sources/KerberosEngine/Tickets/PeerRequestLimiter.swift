@@ -48,7 +48,7 @@ final class PeerRequestLimiter: Sendable {
         return try await work()
     }
 
-    /// Waits for admission. Returns false if too many requests wait, or if this one has waited too long.
+    /// Waits for admission. Returns false if too many requests wait, if this one has waited too long, or if its task is canceled.
     private func enter(_ guest: UInt32) async -> Bool {
         let number = state.withLock { state in
             state.lastNumber += 1
@@ -59,19 +59,24 @@ final class PeerRequestLimiter: Sendable {
             self.giveUp(guest, number)
         }
         defer { timer.cancel() }
-        return await withCheckedContinuation { continuation in
-            let isAdmitted = state.withLock { state -> Bool? in
-                var present = state.guests[guest] ?? Guest()
-                defer { state.guests[guest] = present }
-                if present.running < Self.limit {
-                    present.running += 1
-                    return true
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isAdmitted = state.withLock { state -> Bool? in
+                    var present = state.guests[guest] ?? Guest()
+                    defer { state.guests[guest] = present }
+                    if present.running < Self.limit {
+                        present.running += 1
+                        return true
+                    }
+                    // A task that was canceled before would not be found by the handler below, which has run already.
+                    guard present.waiting.count < Self.waitingLimit, !Task.isCancelled else { return false }
+                    present.waiting.append(Waiting(number: number, continuation: continuation))
+                    return nil
                 }
-                guard present.waiting.count < Self.waitingLimit else { return false }
-                present.waiting.append(Waiting(number: number, continuation: continuation))
-                return nil
+                if let isAdmitted { continuation.resume(returning: isAdmitted) }
             }
-            if let isAdmitted { continuation.resume(returning: isAdmitted) }
+        } onCancel: {
+            giveUp(guest, number)
         }
     }
 

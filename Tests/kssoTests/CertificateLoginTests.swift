@@ -155,15 +155,18 @@ struct CertificateLoginTests {
             try await station.withAgent { _ async throws in
                 let client = AgentClient(socketPath: "\(station.runtime)/agent.sock")
                 for session in [
-                    try await client.login("alice", certificate: identity), try await client.login("alice", certificate: nil),
-                    try await client.login("alice", certificate: protected, pin: "1234"),
+                    try await client.login("alice", using: .certificate(identity)),
+                    try await client.login("alice", using: .configuredCertificate),
+                    try await client.login("alice", using: .certificate(protected, pin: "1234")),
                 ] {
                     #expect(session.principal == "alice@EXAMPLE.TEST" && session.signedIn && session.acquiredBy == "certificate")
                 }
-                let unasked = await #expect(throws: AuthorizationError.self) { try await client.login("alice", certificate: protected) }
+                let unasked = await #expect(throws: AuthorizationError.self) {
+                    try await client.login("alice", using: .certificate(protected))
+                }
                 #expect(unasked?.code == .notInteractive)
                 let refused = await #expect(throws: AuthorizationError.self) {
-                    try await client.login("alice", certificate: protected, pin: "wrong")
+                    try await client.login("alice", using: .certificate(protected, pin: "wrong"))
                 }
                 #expect(refused?.code.rawValue == "certificateRefused" && refused?.message.contains("wrong") == false, "\(refused as Any)")
                 #expect(try await station.realm.failedAttempts(of: "alice") == 0)

@@ -52,7 +52,7 @@ public final class AgentClient: CredentialExtension {
     ///   - socketPath: The path of the agent's socket; nil means `agent.sock` in `$KSSO_RUNTIME_DIR` or its default.
     ///   - agentUser: The ID of the agent's user, if it is not this process's user. A socket of any other user except root is refused.
     ///   - fallback: The extension to use while no agent is running; nil means that calls throw `agentNotRunning`.
-    public convenience init(socketPath: String? = nil, agentUser: UInt32? = nil, fallback: (any CredentialExtension)? = nil) {
+    package convenience init(socketPath: String? = nil, agentUser: UInt32? = nil, fallback: (any CredentialExtension)? = nil) {
         self.init(socketPath: socketPath, agentUser: agentUser, fallback: fallback, recheckInterval: .seconds(5))
     }
 
@@ -97,7 +97,7 @@ public final class AgentClient: CredentialExtension {
         case .policy(let policy, _): return policy.decision(for: url)
         case .fallback where fallback != nil: return fallback?.decision(for: url) ?? .ignore([])
         case .nothing, .fallback:
-            let detail = "The agent's configuration is not loaded yet: use AgentClient.connect, or await loadConfiguration()."
+            let detail = "The agent's configuration is not loaded yet."
             return .ignore([DecisionReason(rule: "hostRule", verdict: .failed, detail: detail)])
         }
     }

@@ -1,63 +1,69 @@
 public import SignOnPolicy
 
-/// Sign-ins through the agent: a call for each kind of credential, and the message that they send.
 extension AgentClient {
-    /// Signs a principal in with a password, for every program of the user. The password is sent over the user's own socket and is used for
-    /// one attempt at the KDC; it is never sent again if the connection fails.
+    /// What signs a principal in.
+    public struct LoginCredential: Sendable {
+        enum Kind {
+            case prompt
+            case password(String)
+            case keytab(path: String)
+            case certificate(String, pin: String?)
+        }
+        let kind: Kind
+
+        /// What the user enters when the agent prompts, if the agent has a prompter: one prompt for all programs that wait for it. The
+        /// prompt stays open for minutes.
+        public static let prompt = LoginCredential(kind: .prompt)
+
+        /// A password. It is sent over the user's own socket and is used for one attempt at the KDC; it is never sent again if the
+        /// connection fails.
+        public static func password(_ password: String) -> LoginCredential { LoginCredential(kind: .password(password)) }
+
+        /// A keytab, which the agent reads, by its absolute path.
+        public static func keytab(_ path: String) -> LoginCredential { LoginCredential(kind: .keytab(path: path)) }
+
+        /// A certificate or smart card (PKINIT, RFC 4556), which the agent reads. It never falls back to a password.
+        ///
+        /// - Parameters:
+        ///   - identity: The identity in libkrb5's syntax with absolute paths: `FILE:/cert.pem,/key.pem`, `PKCS12:/me.p12`, `PKCS11:`.
+        ///   - pin: The certificate's PIN. Without it, an agent with a prompter prompts for a PIN that the certificate requires, once for
+        ///     all programs that wait for it.
+        public static func certificate(_ identity: String, pin: String? = nil) -> LoginCredential {
+            LoginCredential(kind: .certificate(identity, pin: pin))
+        }
+
+        /// The certificate or smart card that the profile or krb5.conf names; see ``certificate(_:pin:)``.
+        public static let configuredCertificate = LoginCredential(kind: .certificate(LoginRequest.configuredCertificate, pin: nil))
+
+        /// The certificate or smart card that the profile or krb5.conf names, with its PIN; see ``certificate(_:pin:)``.
+        public static func configuredCertificate(pin: String?) -> LoginCredential {
+            LoginCredential(kind: .certificate(LoginRequest.configuredCertificate, pin: pin))
+        }
+    }
+
+    /// Signs a principal in, for every program of the user.
     ///
     /// - Parameters:
     ///   - principal: The principal; nil means the profile's principal, or else the user.
     ///   - realm: The realm for a name without one.
-    ///   - password: The password.
-    /// - Throws: `AuthorizationError` with the code of a `KerberosError`, such as `wrongPassword`.
-    @discardableResult
-    public func login(_ principal: String? = nil, realm: String? = nil, password: String) async throws(AuthorizationError)
-        -> StatusDocument.Session
-    {
-        try await login(LoginRequest(principal: principal, realm: realm, password: password))
-    }
-
-    /// Signs in by prompting the user, if the agent has a prompter: once for all programs that wait for it. The prompt stays open for
-    /// minutes.
-    ///
-    /// - Throws: `AuthorizationError`; `notInteractive` if the agent cannot prompt, or another prompt is open for the principal; `canceled`
-    ///   if the user cancels, or has canceled a short time ago.
-    @discardableResult
-    public func login(_ principal: String? = nil, realm: String? = nil) async throws(AuthorizationError) -> StatusDocument.Session {
-        try await login(LoginRequest(principal: principal, realm: realm))
-    }
-
-    /// Signs in with a keytab, which the agent reads.
-    ///
-    /// - Throws: `AuthorizationError` with the code of a `KerberosError`.
-    @discardableResult
-    public func login(_ principal: String? = nil, realm: String? = nil, keytab: String) async throws(AuthorizationError)
-        -> StatusDocument.Session
-    {
-        try await login(LoginRequest(principal: principal, realm: realm, keytab: keytab))
-    }
-
-    /// Signs in with a certificate or smart card (PKINIT, RFC 4556), which the agent reads. It never falls back to a password.
-    ///
-    /// Without a PIN, an agent with a prompter prompts for the PIN that the certificate requires, once for all programs that wait for it.
-    ///
-    /// - Parameters:
-    ///   - principal: The principal; nil means the profile's principal, or else the user.
-    ///   - realm: The realm for a name without one.
-    ///   - certificate: The identity in libkrb5's syntax with absolute paths: `FILE:/cert.pem,/key.pem`, `PKCS12:/me.p12`, `PKCS11:`; nil
-    ///     means the one that the profile or krb5.conf names.
-    ///   - pin: The certificate's PIN.
-    /// - Throws: `AuthorizationError` with the code of a `KerberosError`, such as `certificateRefused`; `notInteractive` if the certificate
-    ///   requires a PIN and the agent cannot prompt, or another prompt is open for the principal; `canceled` if the user cancels, or has
-    ///   canceled a short time ago.
+    ///   - credential: What signs in, such as `.password("…")` or `.prompt`.
+    /// - Throws: `AuthorizationError` with the code of a `KerberosError`, such as `wrongPassword` or `certificateRefused`; `notInteractive`
+    ///   if a prompt is required and the agent cannot prompt, or another prompt is open for the principal; `canceled` if the user cancels,
+    ///   or has canceled a short time ago.
     @discardableResult
     public func login(
         _ principal: String? = nil,
         realm: String? = nil,
-        certificate: String?,
-        pin: String? = nil
+        using credential: LoginCredential
     ) async throws(AuthorizationError) -> StatusDocument.Session {
-        try await login(LoginRequest(principal: principal, realm: realm, certificate: certificate ?? "default", pin: pin))
+        var request = LoginRequest(principal: principal, realm: realm)
+        switch credential.kind {
+        case .prompt: break
+        case .password(let password): request.password = password
+        case .keytab(let path): request.keytab = path
+        case .certificate(let identity, let pin): (request.certificate, request.pin) = (identity, pin)
+        }
+        return try await login(request)
     }
 
     private func login(_ request: LoginRequest) async throws(AuthorizationError) -> StatusDocument.Session {
@@ -83,7 +89,7 @@ package struct LoginRequest: Codable, Sendable {
     package var password: String?
     /// The absolute path of a keytab.
     package var keytab: String?
-    /// A certificate in libkrb5's syntax; `default` means the configured one.
+    /// A certificate in libkrb5's syntax; ``configuredCertificate`` means the configured one.
     package var certificate: String?
     /// The certificate's PIN.
     package var pin: String?
@@ -91,6 +97,9 @@ package struct LoginRequest: Codable, Sendable {
     package var lifetime: Int?
     /// The requested renewable lifetime, in seconds.
     package var renewableLifetime: Int?
+
+    /// The value of ``certificate`` for the one that the profile or krb5.conf names.
+    static let configuredCertificate = "default"
 
     package enum CodingKeys: String, CodingKey, CaseIterable {
         case principal, realm, password, keytab, certificate, pin, lifetime, renewableLifetime
@@ -127,4 +136,11 @@ extension LoginRequest: CustomStringConvertible, CustomReflectable {
     package var description: String { "a sign-in" }
     /// A mirror without the password and the PIN.
     package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension AgentClient.LoginCredential: CustomStringConvertible, CustomReflectable {
+    /// A text without the password and the PIN.
+    public var description: String { "a credential" }
+    /// A mirror without the password and the PIN.
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -22,7 +22,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         let user = try await realm.newUser()
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let client = try await agent.client()
-            try await client.login(user, password: "secret")
+            try await client.login(user, using: .password("secret"))
             let url = try #require(URL(string: "https://www.example.test/"))
             _ = try await client.beginAuthorization(with: AuthorizationRequest(url: url))
             let before = try await client.status().sessions
@@ -30,7 +30,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
             #expect(change.principal == "\(user)@\(realm.name)" && change.passwordExpires == nil)
             #expect(try await client.status().sessions == before)
             #expect(before.first?.services.count == 1)
-            try await client.login(user, password: "fresh secret")
+            try await client.login(user, using: .password("fresh secret"))
         }
     }
 

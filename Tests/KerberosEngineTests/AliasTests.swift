@@ -27,7 +27,7 @@ struct AliasTests {
         let kerberos = try await signInAsAl(try CacheHome(try #require(TestRealm.current)))
         let principal = try Principal("\(name)@EXAMPLE.TEST")
         #expect(try await kerberos.makeDefault(principal).principal.description == "alice@EXAMPLE.TEST")
-        #expect(try await kerberos.sessions().session(realm: "EXAMPLE.TEST", principal: principal) != nil)
+        #expect(try await kerberos.sessions().session(of: principal) != nil)
         let result = try await kerberos.signOut(principal)
         #expect(result.ended.map(\.principal.description) == ["alice@EXAMPLE.TEST"])
         #expect(try await kerberos.sessions().sessions.isEmpty)

@@ -30,7 +30,7 @@ struct KDCFaultTests {
             let error = await authorizationError { try await kerberos.grant("new.example.test") }
             #expect(error?.code == .kdcUnreachable)
         }
-        #expect(try await kerberos.sessions().session(realm: realm.name)?.services.count == 1)
+        #expect(try await kerberos.sessions().defaultSession(realm: realm.name)?.services.count == 1)
         try await realm.startKDC()
         #expect(try await home.makeExtension().grant("new.example.test").principal == "alice@EXAMPLE.TEST")
     }
@@ -50,7 +50,7 @@ struct KDCFaultTests {
         for await _ in sent { break }
         let grant = try await kerberos.grant("known.example.test")
         #expect(try Acceptance(grant.token, keytab: realm.keytabPath).client == "alice@EXAMPLE.TEST")
-        #expect(try await kerberos.sessions().session(realm: realm.name)?.services.count == 1)
+        #expect(try await kerberos.sessions().defaultSession(realm: realm.name)?.services.count == 1)
         // The order of events shows this, not a clock: the other request still waits for the KDC.
         #expect(await kerberos.explanation(for: try #require(URL(string: "https://known.example.test/"))).isHandled)
         stuck.cancel()

@@ -21,7 +21,7 @@ struct RefreshTests {
         let options = InitialCredentialOptions(lifetime: .seconds(3600), renewableLifetime: .seconds(7200))
         try await kerberos.signIn("alice", using: .secret, options: options)
         _ = try await kerberos.grant(host)
-        let before = try #require(try await kerberos.sessions().session(realm: home.realm.name))
+        let before = try #require(try await kerberos.sessions().defaultSession(realm: home.realm.name))
         let after = try await kerberos.refresh(before)
         #expect(after.isSignedIn && after.isDefault)
         #expect(after.ticketExpires >= before.ticketExpires)

@@ -116,7 +116,7 @@ struct FetchFaultTests {
         try await withProtectedWebServer(realm: station.realm, .init(usesTLS: true)) { web in
             let result = try await fetch("\(web.url)/hello")
             let line =
-                "The TLS connection with \(web.url) failed: its certificate is not trusted, or not currently valid. "
+                "the TLS connection with \(web.url) failed: its certificate is not trusted, or not currently valid. "
                 + "Check its certificate and the trusted authorities. To trust another authority, use: --cacert FILE"
             #expect(result == .failure(1, line))
         }
@@ -210,7 +210,7 @@ struct FetchFaultTests {
 
     @Test func `a host name without an address is reported`() async throws {
         let result = try await fetch("http://absent.invalid/")
-        let line = "No address was found for absent.invalid. Check the spelling and the DNS configuration."
+        let line = "no address was found for absent.invalid. Check the spelling and the DNS configuration."
         #expect(result == .failure(1, line))
     }
 

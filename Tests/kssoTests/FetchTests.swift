@@ -45,7 +45,7 @@ struct FetchTests {
 
     @Test func `ksso fetch without a session exits with status 5`() async throws {
         let result = try await station.ksso("fetch", page)
-        #expect(result == .failure(5, "EXAMPLE.TEST: not signed in. Sign in with: ksso login"))
+        #expect(result == .failure(5, "not signed in to EXAMPLE.TEST. Sign in with: ksso login"))
     }
 
     /// An empty or damaged cache would make later commands fail.
@@ -59,7 +59,7 @@ struct FetchTests {
         #expect(status.exitStatus == 0)
         #expect(status.errors == "")
         #expect(try await station.ksso("logout").exitStatus == 0)
-        #expect(try await station.ksso("fetch", page) == .failure(5, "EXAMPLE.TEST: not signed in. Sign in with: ksso login"))
+        #expect(try await station.ksso("fetch", page) == .failure(5, "not signed in to EXAMPLE.TEST. Sign in with: ksso login"))
     }
 
     @Test func `for a host that no rule covers ksso fetch prints the page and the reason`() async throws {

@@ -44,7 +44,7 @@ struct HeaderTests {
 
     @Test func `ksso header without a session exits with status 5`() async throws {
         let result = try await station.ksso("header", page)
-        #expect(result == .failure(5, "EXAMPLE.TEST: not signed in. Sign in with: ksso login"))
+        #expect(result == .failure(5, "not signed in to EXAMPLE.TEST. Sign in with: ksso login"))
     }
 
     @Test func `ksso header exits with status 3 for a host that no rule covers`() async throws {

@@ -208,7 +208,7 @@ struct LoginTests {
         let result = try await station.ksso("login", "alice@NOWHERE.TEST", "--password-stdin", input: "secret\n")
         #expect(result.exitStatus == 6)
         #expect(result.errors.hasPrefix("ksso: alice@NOWHERE.TEST: no KDC is known for this realm"))
-        #expect(result.errors.hasSuffix("add a KDC to the profile (preferredKDCs) or to krb5.conf.\n"))
+        #expect(result.errors.hasSuffix("in the profile under ExtensionData (preferredKDCs: [kdc.corp.example]) or in krb5.conf.\n"))
     }
 
     @Test(arguments: ["@EXAMPLE.TEST", "a@b@EXAMPLE.TEST"])

@@ -36,7 +36,7 @@ struct NTLMMechanismTests {
         try await ScriptedServer.run({ _ in Self.challenge }) { server in
             let url = "http://localhost:\(server.port)/"
             let fetch = try await station.ksso("fetch", url, environment: environment)
-            #expect(fetch == .failure(5, "EXAMPLE.TEST: not signed in. Sign in with: ksso login"))
+            #expect(fetch == .failure(5, "not signed in to EXAMPLE.TEST. Sign in with: ksso login"))
             #expect(try await station.ksso("header", url, environment: environment) == fetch)
             #expect(!server.requests.isEmpty)
             #expect(!server.heads.contains { $0.contains("Authorization") })

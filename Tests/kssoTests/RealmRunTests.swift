@@ -114,7 +114,7 @@ struct RealmRunTests {
         }
         let before = try await station.status()
         #expect(before.sessions.count == 2)
-        #expect(try await run("--", "ksso", "status") == .failure(5, "no one is signed in. Sign in with: ksso login"))
+        #expect(try await run("--", "ksso", "status") == .failure(5, "not signed in. Sign in with: ksso login"))
         let script = "for user in alice carol; do echo secret | ksso login $user --password-stdin -q; done; ksso status; ksso logout --all"
         let inside = try await run("--user", "alice:secret", "--user", "carol:secret", "--", "sh", "-c", script)
         #expect(inside.exitStatus == 0, "\(inside)")

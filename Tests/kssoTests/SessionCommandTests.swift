@@ -28,7 +28,7 @@ struct SessionCommandTests {
     }
 
     @Test func `ksso logout without a session fails only if a principal is given`() async throws {
-        let notSignedIn = CommandResult(exitStatus: 0, output: "", errors: "no one is signed in.\n")
+        let notSignedIn = CommandResult(exitStatus: 0, output: "", errors: "not signed in.\n")
         #expect(try await station.ksso("logout") == notSignedIn)
         #expect(try await station.ksso("logout", "--all") == notSignedIn)
         #expect(try await station.ksso("logout", "alice") == .failure(5, "alice@EXAMPLE.TEST: not signed in."))
@@ -56,7 +56,7 @@ struct SessionCommandTests {
     @Test func `ksso logout --realm signs out of that realm only`() async throws {
         try await station.signIn()
         let other = try await station.ksso("logout", "--realm", "OTHER.TEST")
-        #expect(other == CommandResult(exitStatus: 0, output: "", errors: "no one is signed in.\n"))
+        #expect(other == CommandResult(exitStatus: 0, output: "", errors: "not signed in.\n"))
         #expect(try await station.ksso("logout", "--realm", "EXAMPLE.TEST") == .done("alice@EXAMPLE.TEST is signed out.\n"))
     }
 
@@ -106,9 +106,9 @@ struct SessionCommandTests {
     }
 
     @Test func `ksso refresh without a session exits with status 5`() async throws {
-        #expect(try await station.ksso("refresh") == .failure(5, "refresh: not signed in. Sign in with: ksso login"))
+        #expect(try await station.ksso("refresh") == .failure(5, "not signed in. Sign in with: ksso login"))
         let named = try await station.ksso("refresh", "alice")
-        #expect(named == .failure(5, "alice@EXAMPLE.TEST: not signed in. Sign in with: ksso login"))
+        #expect(named == .failure(5, "alice@EXAMPLE.TEST: not signed in. Sign in with: ksso login alice@EXAMPLE.TEST"))
     }
 
     @Test func `two principals can be signed in, each with its own cache`() async throws {

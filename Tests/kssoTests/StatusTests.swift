@@ -13,7 +13,7 @@ struct StatusTests {
         station = try Workstation()
     }
 
-    private static let notSignedIn = CommandResult.failure(5, "no one is signed in. Sign in with: ksso login")
+    private static let notSignedIn = CommandResult.failure(5, "not signed in. Sign in with: ksso login")
 
     @Test func `ksso status without a session exits with status 5`() async throws {
         #expect(try await station.ksso("status") == Self.notSignedIn)

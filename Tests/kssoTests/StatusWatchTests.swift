@@ -94,7 +94,7 @@ struct StatusWatchTests {
 
     @Test func `at a terminal --watch prints text until Ctrl-C`() async throws {
         let transcript = try await Conversation.atTerminal("ksso status --watch; echo status=$?", on: station) { terminal in
-            try await terminal.wait(for: "  no one is signed in\n")
+            try await terminal.wait(for: "  not signed in\n")
             try await station.signIn()
             try await terminal.wait(for: "  alice@EXAMPLE.TEST (default): signed in until ")
             try await terminal.wait(for: "\n")

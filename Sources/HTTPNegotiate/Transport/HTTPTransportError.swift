@@ -64,18 +64,18 @@ extension HTTPTransportError {
     package init(_ code: Code, origin: Origin, reason: String, cause: any Error) {
         let message =
             switch code {
-            case .hostNotFound: "No address was found for \(origin.host). Check the spelling and the DNS configuration."
+            case .hostNotFound: "no address was found for \(origin.host). Check the spelling and the DNS configuration."
             case .connectionRefused:
                 "\(origin.host) refuses connections on port \(origin.port). Check that the server runs and that the port is right."
             case .connectionClosed:
                 "\(origin) closed the connection before its response was complete. Try again, or check the server's log."
             case .timedOut: "\(origin) did not respond in time. Check that it is reachable from this machine."
             case .tls:
-                "The TLS connection with \(origin) failed: \(reason). "
+                "the TLS connection with \(origin) failed: \(reason). "
                     + (reason.contains("certificate")
                         ? "Check its certificate and the trusted authorities." : "Check the scheme and the port.")
             case .malformedResponse: "\(origin) sent a response that is not HTTP (\(reason)). Check the scheme and the port."
-            default: "The request to \(origin) failed: \(reason)."
+            default: "the request to \(origin) failed: \(reason)."
             }
         self.init(code, message, cause: cause)
     }

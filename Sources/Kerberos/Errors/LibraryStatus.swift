@@ -66,7 +66,7 @@ extension KerberosError {
         case .kdcUnreachable: "no KDC of the realm can be reached (\(text)). Check the network or the VPN, then run: ksso doctor"
         case .realmUnknown:
             "no KDC is known for this realm: neither krb5.conf nor the profile nor DNS lists one (\(text)). Check the spelling of the realm, or "
-                + "add a KDC to the profile (preferredKDCs) or to krb5.conf."
+                + "list its KDCs in the profile under ExtensionData (preferredKDCs: [kdc.corp.example]) or in krb5.conf."
         case .clockSkew: "this machine's clock and the KDC's differ too much. Set the clock (timedatectl set-ntp true), then try again."
         case .ticketExpired: "the ticket has expired. Sign in again."
         case .ticketRefused:

@@ -83,10 +83,10 @@ struct SessionTickets: Sendable {
         do throws(KerberosError) {
             contents = try await client.contents(of: session.cache)
         } catch  where error.code == .noCredentials {
-            throw .notSignedIn(session.principal.description)
+            throw .notSignedIn(session.principal)
         }
         guard contents.principal == session.principal else { throw .taken(session, by: contents.principal) }
-        guard let ticket = contents.ticketGrantingTicket else { throw .notSignedIn(session.principal.description) }
+        guard let ticket = contents.ticketGrantingTicket else { throw .notSignedIn(session.principal) }
         return (contents, ticket)
     }
 }

@@ -143,7 +143,7 @@ actor KeytabSession: SessionSource {
         let marks = SessionMark.all(for: key.source.kind, at: clock())
         try await client.replace(cache, principal: principal, credentials: [ticket], marks: marks)
         guard let acquired = Session(try await client.listing(of: cache), now: clock()) else {
-            throw .notSignedIn(principal.description)
+            throw .notSignedIn(principal)
         }
         session = acquired
         return acquired

@@ -96,9 +96,14 @@ public struct SessionList: Sendable {
         return own.isEmpty ? sessions.filter { $0.alias == name } : own
     }
 
-    /// The session that answers for a realm: the named principal's, else the realm's default.
-    public func session(realm: String, principal: Principal? = nil) -> Session? {
-        if let principal { return sessions(of: principal).first }
-        return sessions.first { $0.realm == realm && $0.isDefault }
+    /// The session that answers for a principal: the first of ``sessions(of:)``.
+    public func session(of principal: Principal) -> Session? { sessions(of: principal).first }
+
+    /// The session that answers for a realm if no principal is named: the realm's default one.
+    public func defaultSession(realm: String) -> Session? { sessions.first { $0.realm == realm && $0.isDefault } }
+
+    /// The session of the named principal, whatever its realm is, or the default session of a realm if none is named.
+    package func session(of principal: Principal?, orDefaultOf realm: String) -> Session? {
+        if let principal { session(of: principal) } else { defaultSession(realm: realm) }
     }
 }

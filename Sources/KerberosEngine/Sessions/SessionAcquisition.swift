@@ -31,8 +31,8 @@ struct SessionAcquisition: Sendable {
         }
         if mayAsk { return try await signIns.sessionByAsking(wanted ?? found?.principal, realm: flight.realm) }
         if flight.mayAsk { signIns.prompts.promptUnavailable() }
-        let whom = (wanted ?? found?.principal)?.description ?? flight.realm
-        throw try await store.damageOfDefaultCache(list) ?? .notSignedIn(whom)
+        if let damage = try await store.damageOfDefaultCache(list) { throw damage }
+        throw (wanted ?? found?.principal).map(KerberosError.notSignedIn) ?? .notSignedIn(toRealm: flight.realm)
     }
 
     /// Signs in with the client keytab if it has the principal's key, as GSSAPI does when no one is signed in. Returns nil if there is no

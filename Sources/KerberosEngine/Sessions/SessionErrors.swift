@@ -1,14 +1,20 @@
 package import Kerberos
 package import SignOnPolicy
+internal import SystemSupport
 
 extension KerberosError {
-    /// No one, or not this principal, is signed in.
-    static func notSignedIn(_ subject: String) -> KerberosError {
-        KerberosError(
-            .noCredentials,
-            subject: subject,
-            message: "not signed in. Sign in with: ksso login \(subject.contains("@") ? subject : "")".trimmed
-        )
+    /// This principal is not signed in.
+    package static func notSignedIn(_ principal: Principal) -> KerberosError { notSignedIn(principal.description) }
+
+    /// The principal of this name is not signed in.
+    static func notSignedIn(_ principal: String) -> KerberosError {
+        KerberosError(.noCredentials, subject: principal, message: "not signed in. Sign in with: ksso login \(principal)")
+    }
+
+    /// No one is signed in to a realm, or to any realm.
+    package static func notSignedIn(toRealm realm: String?) -> KerberosError {
+        let whereTo = realm.map { " to \($0.escapedForDisplay())" } ?? ""
+        return KerberosError(.noCredentials, subject: "", message: "not signed in\(whereTo). Sign in with: ksso login")
     }
 
     /// No principal was named, and the KDC does not know the user's name.
@@ -39,10 +45,6 @@ extension KerberosError {
             message: "the ticket cannot be renewed without prompting for the password. Sign in with: ksso login \(principal)"
         )
     }
-}
-
-extension String {
-    fileprivate var trimmed: String { last == " " ? String(dropLast()) : self }
 }
 
 extension AuthorizationError {

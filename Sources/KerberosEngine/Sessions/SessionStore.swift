@@ -144,7 +144,7 @@ struct SessionStore: SessionReader {
     private func session(writtenTo cache: CredentialCacheName, among list: SessionList) async throws(KerberosError) -> Session {
         // The listing has the full name of the cache. A collection's name means its primary cache.
         let listing = try await local.listing(of: cache)
-        guard let session = session(of: listing) else { throw .notSignedIn(listing.principal.description) }
+        guard let session = session(of: listing) else { throw .notSignedIn(listing.principal) }
         // A cache outside the collections was named by the caller, and is no default.
         let names = try await caches().map(\.1)
         guard names.contains(session.cache) else { return session }
@@ -176,7 +176,7 @@ extension SessionStore {
         let list = try await read()
         if let session = list.sessions.first(where: { $0.cache == listing.name }) { return session }
         // The cache is outside the collections, because the caller named it.
-        guard let session = session(of: listing) else { throw .notSignedIn(listing.principal.description) }
+        guard let session = session(of: listing) else { throw .notSignedIn(listing.principal) }
         return session
     }
 
@@ -225,13 +225,13 @@ extension SessionStore {
     ///
     /// - Throws: `KerberosError`; `noCredentials` if the principal is not signed in.
     func makeDefault(_ principal: Principal) async throws(KerberosError) -> Session {
-        guard let session = try await read().session(realm: principal.realm, principal: principal), session.isSignedIn else {
-            throw .notSignedIn(principal.description)
+        guard let session = try await read().session(of: principal), session.isSignedIn else {
+            throw .notSignedIn(principal)
         }
         try await local.setMark(SessionMark.chosenAt, to: SessionMark.text(clock()), in: session.cache)
         try? await local.makePrimary(session.cache)  // fails for a single FILE cache, which has no collection
         initiators.removeAll()
-        return try await read().session(realm: principal.realm, principal: principal) ?? session
+        return try await read().session(of: principal) ?? session
     }
 
     /// Marks the principal's sessions as acquired with a typed password, so that they are no longer reacquired automatically.

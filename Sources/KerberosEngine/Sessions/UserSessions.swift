@@ -32,14 +32,14 @@ final class UserSessions: SessionSource {
     func present(for plan: AuthorizationPlan) async throws(KerberosError) -> Session? {
         let list = try await store.read()
         let wanted = try wanted(for: plan, named: nil, in: list)
-        return list.session(realm: wanted?.realm ?? plan.realm, principal: wanted).flatMap { $0.isSignedIn ? $0 : nil }
+        return list.session(of: wanted, orDefaultOf: plan.realm).flatMap { $0.isSignedIn ? $0 : nil }
     }
 
     /// The session that answers for a plan: the caller's choice, else the profile's principal, else the realm's default.
     func session(for plan: AuthorizationPlan, principal name: String?, mayAsk: Bool) async throws(KerberosError) -> Session {
         let list = try await store.read()
         let wanted = try wanted(for: plan, named: name, in: list)
-        let found = list.session(realm: wanted?.realm ?? plan.realm, principal: wanted)
+        let found = list.session(of: wanted, orDefaultOf: plan.realm)
         if let found { await offsets.writeOffset(of: found) }
         // Several requests may find no session at once. They share one sign-in and its prompt.
         let flight = SessionFlight(realm: wanted?.realm ?? plan.realm, principal: wanted, mayAsk: mayAsk, endsWithItsWaiters: mayAsk)
@@ -68,7 +68,7 @@ final class UserSessions: SessionSource {
     /// Finds or acquires a session. Reads the caches again first, because another request may have signed in.
     private func newSession(_ flight: SessionFlight) async throws(KerberosError) -> Session {
         let list = try await store.read()
-        let found = list.session(realm: flight.principal?.realm ?? flight.realm, principal: flight.principal)
+        let found = list.session(of: flight.principal, orDefaultOf: flight.realm)
         if let found, let current = try await reacquired(found) { return current }
         await offsets.follow(self)
         return try await acquisition.session(flight, replacing: found, in: list)

@@ -161,7 +161,6 @@ extension AgentAPI {
         let list = try await kerberos.sessions()
         let sessions = whom.map(list.sessions(of:)) ?? list.sessions.filter { realm == nil || $0.realm == realm }
         guard sessions.isEmpty else { return sessions }
-        let subject = whom?.description ?? selection.realm ?? "refresh"
-        throw KerberosError(.noCredentials, subject: subject, message: "not signed in. Sign in with: ksso login")
+        throw whom.map(KerberosError.notSignedIn) ?? .notSignedIn(toRealm: realm)
     }
 }

@@ -72,7 +72,9 @@ struct KDCRecords: Sendable {
         return .failed(
             "the KDCs of \(realm) are unknown: krb5.conf lists none, and DNS has no SRV record _kerberos._udp.\(realm) "
                 + "nor _kerberos._tcp.\(realm), and no URI record \(uriName).",
-            remedy: "Check the realm's spelling, or list its KDCs in preferredKDCs of the profile."
+            remedy:
+                "Check the realm's spelling, or list its KDCs in the profile under ExtensionData (preferredKDCs: [kdc.corp.example]) or in "
+                + "krb5.conf."
         )
     }
 

@@ -23,7 +23,7 @@ extension DiagnosticStep {
             guard !order.named.isEmpty else {
                 return .failed(
                     "the KDCs of \(realm) are unknown: krb5.conf lists none, and dns_lookup_kdc is false.",
-                    remedy: "List them in preferredKDCs of the profile, or in kdc in [realms] of krb5.conf."
+                    remedy: "List them in the profile under ExtensionData (preferredKDCs: [kdc.corp.example]) or in krb5.conf."
                 )
             }
             return .skipped("DNS is not queried for KDCs, because the profile or krb5.conf lists \(order.named.count) for \(realm).")
@@ -41,7 +41,8 @@ extension DiagnosticStep {
         let proxies = findings.kdcs.proxies.prefix(2)
         guard !places.isEmpty || !proxies.isEmpty else { return [] }
         let session =
-            await firstResult(within: Duration.seconds(2).patient) { [sso = findings.sso] in try? await sso.sessions().session(realm: realm)
+            await firstResult(within: Duration.seconds(2).patient) { [sso = findings.sso] in
+                try? await sso.sessions().defaultSession(realm: realm)
             } ?? nil
         let configured = findings.sso.kerberos.policy.configurations.first { $0.realm == realm }?.principalName
         findings.kdcs.isGuess = session == nil && configured == nil

@@ -29,7 +29,7 @@ extension DiagnosticStep {
         let signIn = "Sign in: ksso login\(wanted.map { " \($0)" } ?? "")"
         let kept = RuntimeDirectory(environment: findings.subject.environment).keptTickets
         let remedy = [kept?.note, signIn].compactMap(\.self).joined(separator: "\n    ")
-        guard let session = list.session(realm: wanted?.realm ?? realm, principal: wanted) else {
+        guard let session = list.session(of: wanted, orDefaultOf: realm) else {
             if let damage = list.damagedCaches.first { return .failed("\(damage)") }
             return .failed(wanted == nil ? "\(whom) signed in." : "\(whom) not signed in.", remedy: remedy)
         }

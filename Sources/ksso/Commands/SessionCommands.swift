@@ -46,7 +46,7 @@ struct Logout: AsyncParsableCommand {
                 throw CommandFailure(.notSignedIn, "\(whom): not signed in.")
             }
             if ended.isEmpty, result.forgotten.isEmpty {
-                Console.note(result.left.isEmpty ? "no one is signed in." : "no ticket was destroyed.")
+                Console.note(result.left.isEmpty ? "not signed in." : "no ticket was destroyed.")
             }
             if let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets {
                 throw CommandFailure(.failed, kept.sentence)
@@ -102,7 +102,7 @@ struct Refresh: AsyncParsableCommand {
             let list = try await sso.sessions()
             let sessions = whom.map(list.sessions(of:)) ?? list.sessions.filter { realm == nil || $0.realm == realm }
             guard !sessions.isEmpty else {
-                throw CommandFailure(.notSignedIn, "\(whom.map { "\($0)" } ?? realm ?? "refresh"): not signed in. Sign in with: ksso login")
+                throw whom.map(KerberosError.notSignedIn) ?? .notSignedIn(toRealm: realm)
             }
             let prompter = try await prompter()
             var failure: CommandFailure?

@@ -48,7 +48,7 @@ struct Status: AsyncParsableCommand {
             guard list.sessions.contains(where: { $0.isSignedIn && $0.isValid(at: limit) }) else {
                 guard !quiet, !json else { throw CommandFailure(.notSignedIn) }
                 let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets?.sentence
-                throw CommandFailure(.notSignedIn, kept ?? "no one is signed in. Sign in with: ksso login")
+                throw CommandFailure(.notSignedIn, kept ?? KerberosError.notSignedIn(toRealm: nil).message)
             }
         }
     }
@@ -137,7 +137,7 @@ struct StatusWatch {
     private func show(_ document: StatusDocument) throws {
         if json { return try Console.printJSONLine(document) }
         let now = Date().localText
-        if document.sessions.isEmpty { Console.print("\(now)  no one is signed in") }
+        if document.sessions.isEmpty { Console.print("\(now)  not signed in") }
         for session in document.sessions {
             let mark = session.isDefault ? " (default)" : ""
             let verb = session.signedIn ? "signed in until" : "expired at"

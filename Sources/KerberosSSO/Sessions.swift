@@ -10,8 +10,8 @@ extension SingleSignOn {
     /// - Parameters:
     ///   - name: The principal's name, with or without a realm; nil is the profile's principal, else the user's name.
     ///   - realm: The realm of a name without one; nil is the default realm.
-    ///   - options: The options of the request.
     ///   - prompt: The prompter, such as `Kerberos/Prompter/terminal`.
+    ///   - options: The options of the request.
     /// - Throws: `KerberosError`. A wrong password is sent once.
     @discardableResult
     public func signIn(
@@ -67,6 +67,22 @@ extension SingleSignOn {
         try await kerberos.signOut(principal, realm: realm, includingOthers: includingOthers)
     }
 
+    /// Ends the sessions of a principal; see `KerberosExtension/signOut(_:realm:includingOthers:)`.
+    ///
+    /// - Parameters:
+    ///   - name: The principal's name, with or without a realm.
+    ///   - realm: The realm of a name without one; nil is the default realm.
+    ///   - includingOthers: Whether to destroy tickets that other programs acquired.
+    /// - Throws: `KerberosError`.
+    @discardableResult
+    public func signOut(
+        _ name: String,
+        realm: String? = nil,
+        includingOthers: Bool = false
+    ) async throws(KerberosError) -> KerberosExtension.SignOutResult {
+        try await signOut(try await kerberos.principal(name, realm: realm), includingOthers: includingOthers)
+    }
+
     /// Changes a password; see `KerberosExtension/changePassword(of:realm:from:to:)`.
     @discardableResult
     public func changePassword(
@@ -93,6 +109,17 @@ extension SingleSignOn {
     @discardableResult
     public func makeDefault(_ principal: Principal) async throws(KerberosError) -> Session {
         try await kerberos.makeDefault(principal)
+    }
+
+    /// Makes a signed-in principal the default of its realm.
+    ///
+    /// - Parameters:
+    ///   - name: The principal's name, with or without a realm.
+    ///   - realm: The realm of a name without one; nil is the default realm.
+    /// - Throws: `KerberosError`; `noCredentials` if the principal is not signed in.
+    @discardableResult
+    public func makeDefault(_ name: String, realm: String? = nil) async throws(KerberosError) -> Session {
+        try await makeDefault(try await kerberos.principal(name, realm: realm))
     }
 
     /// Explains what would answer a challenge from a URL. Uses no network.

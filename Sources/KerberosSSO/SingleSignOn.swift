@@ -24,10 +24,13 @@ public final class SingleSignOn: CredentialExtension {
     /// Finds the profiles and creates the extension. Sends nothing to the network and reads no cache. Checks whether a running agent
     /// answers.
     ///
-    /// - Throws: `ProfileError` when a profile that was named cannot be used; `AuthorizationError` when an agent is wanted and none runs,
-    ///   or one does not answer (`timedOut`), or keeps the tickets and the socket of its caches is lost (`agentUnavailable`).
+    /// - Throws: `ProfileError` if a named profile cannot be used; `AuthorizationError` if an agent is required and none is running
+    ///   (`agentNotRunning`), if the agent does not answer (`timedOut`), or if it keeps the tickets and the socket of its caches is lost
+    ///   (`agentUnavailable`); `CancellationError` if the task is canceled while it waits for that socket.
     public convenience init(_ source: Source = .automatic, settings: Settings = .init()) async throws {
         let environment = settings.environment
+        // The call may query a directory service.
+        let userName = if let name = environment["USER"] { name } else { await BlockingCall.run { NSUserName() } }
         switch source.kind {
         case .automatic(let paths, let needsAgent):
             let runtime = RuntimeDirectory(environment: environment)
@@ -42,12 +45,14 @@ public final class SingleSignOn: CredentialExtension {
             }
             if cacheSocket != nil, usesAgent { try await runtime.checkCaches() }
             let found = try await ProfileSearch(explicitPaths: paths, environment: environment).runAside()
-            self.init(found, credential: .sessions, settings: settings, cacheSocket: usesAgent ? cacheSocket : nil)
+            let usedSocket = usesAgent ? cacheSocket : nil
+            self.init(found, credential: .sessions, settings: settings, userName: userName, cacheSocket: usedSocket)
         case .inProcess(let profiles, let credential):
             // A service uses tickets of its own; a caller that names a cache gets that one.
             let usesAgent = credential.isSessions && settings.defaultCacheName == nil
             let cacheSocket = usesAgent ? RuntimeDirectory(environment: settings.environment).cacheSocket : nil
-            self.init(ProfileSearchResult(profiles: profiles), credential: credential, settings: settings, cacheSocket: cacheSocket)
+            let found = ProfileSearchResult(profiles: profiles)
+            self.init(found, credential: credential, settings: settings, userName: userName, cacheSocket: cacheSocket)
         }
     }
 
@@ -56,6 +61,7 @@ public final class SingleSignOn: CredentialExtension {
         _ found: ProfileSearchResult,
         credential: KerberosExtension.Options.Credential,
         settings: Settings,
+        userName: String,
         cacheSocket: String?
     ) {
         profiles = found.profiles
@@ -70,7 +76,7 @@ public final class SingleSignOn: CredentialExtension {
                 armorCache: settings.armorCache,
                 cacheSocket: settings.cacheSocket ?? cacheSocket,
                 additionalCacheDirectory: runtime.path + "/caches",
-                userName: settings.environment["USER"] ?? NSUserName(),
+                userName: userName,
                 // The call may query a directory service.
                 displayName: { await BlockingCall.run { NSFullUserName() } },
                 prompter: settings.prompter,

@@ -41,6 +41,20 @@ struct TLSServerEndPointTests {
         return result.standardOutput
     }
 
+    /// The function in the article of KerberosSSO, for programs that cannot import this target.
+    private func channelBindings<Hash: HashFunction>(certificate der: [UInt8], _ hash: Hash.Type) -> [UInt8] {
+        Array("tls-server-end-point:".utf8) + Hash.hash(data: der)
+    }
+
+    @Test func `the example in the documentation computes the same bindings`() throws {
+        for (name, hash) in [("rsa-sha1", SHA256.self), ("rsa-sha256", SHA256.self), ("ecdsa-sha384", SHA384.self)]
+            as [(String, any HashFunction.Type)]
+        {
+            let der = try Certificate.named(name).bytes()
+            #expect(try channelBindings(certificate: der, hash) == TLSServerEndPoint(certificate: der).applicationData)
+        }
+    }
+
     @Test func `bindings start with the registered prefix`() throws {
         let bindings = try TLSServerEndPoint(certificate: Certificate.named("ecdsa-sha256").bytes())
         #expect(bindings.applicationData.count == 21 + 32)

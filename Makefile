@@ -10,7 +10,7 @@ SANITIZED = timeout --kill-after=1m 3h $(TEST)
 DOCUMENTED = Kerberos SignOnPolicy HTTPNegotiate TLSChannelBinding ExtensionProfile KerberosEngine KerberosSSO NegotiateAsyncHTTPClient \
     NegotiateURLSession SSOAgentClient KerberosTesting KerberosTestingTraits
 
-.PHONY: build demo test check bench docs install deb release packages compose-test system-test examples interop format measure clean
+.PHONY: build demo test check bench docs install uninstall deb release packages compose-test system-test examples interop format measure clean
 
 packages:
 	@Scripts/install-packages
@@ -60,13 +60,22 @@ docs:
 # of their addresses is read-only afterwards.
 RELEASE = --static-swift-stdlib -Xlinker -s -Xlinker -z -Xlinker now
 
-release: packages
+release:
+	@Scripts/install-packages libkrb5-dev
 	swift build -c release --product ksso $(RELEASE)
 	swift build -c release --product ksso-realm $(RELEASE)
 
-install: release
+# Builds nothing, so that root does not need Swift.
+install:
+	@for program in ksso ksso-realm; do \
+	    test -x .build/release/$$program || { echo ".build/release/$$program does not exist: run make release first." >&2; exit 1; }; \
+	done
 	Scripts/install-files .build/release/ksso $(PREFIX) $(DESTDIR)
 	Scripts/install-files .build/release/ksso-realm $(PREFIX) $(DESTDIR)
+
+uninstall:
+	Scripts/install-files --remove ksso $(PREFIX) $(DESTDIR)
+	Scripts/install-files --remove ksso-realm $(PREFIX) $(DESTDIR)
 
 # Two Debian packages below .build, ksso and ksso-realm; their paths are printed.
 deb: release

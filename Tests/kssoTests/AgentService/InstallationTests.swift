@@ -33,6 +33,19 @@ struct InstallationTests {
         #expect(unit.contains("\nExecStart=\(prefix)/bin/ksso agent run "))
     }
 
+    @Test func `uninstalling removes every installed file and no other`() async throws {
+        let script = repositoryFile("Scripts/install-files")
+        let destination = "\(station.directory)/stage"
+        let programs = try [CommandBinary.path(), CommandBinary.realmPath()]
+        for program in programs { #expect(try await station.run([script, program, prefix, destination]) == .done("")) }
+        let own = "\(destination)\(prefix)/share/man/man1/own.1.gz"
+        try Data().write(to: URL(fileURLWithPath: own))
+        for name in ["ksso", "ksso-realm"] {
+            #expect(try await station.run([script, "--remove", name, prefix, destination]) == .done(""))
+        }
+        #expect(try await station.run(["find", destination, "!", "-type", "d"]) == .done("\(own)\n"))
+    }
+
     @Test func `ksso-realm is installed with its manual page, and ksso realm finds it`() async throws {
         let script = repositoryFile("Scripts/install-files")
         let arguments = try [script, CommandBinary.realmPath(), prefix]

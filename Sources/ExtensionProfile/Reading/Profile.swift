@@ -22,15 +22,16 @@ public struct Profile: Sendable, Hashable {
     /// Reads a file.
     ///
     /// Throws a ``ProfileError`` if it cannot be read, is not a profile, has a fault in a key that has an effect, or is refused by the
-    /// policy.
+    /// policy. ``ProfileSearch/policy()`` is the machine's policy.
     public init(contentsOf path: String, policy: ProfilePolicy) throws(ProfileError) {
         try self.init(data: ProfileFile.read(path: path), source: path, policy: policy)
     }
 
-    /// Reads a file under a policy without requirements; see ``init(contentsOf:policy:)``.
+    /// Reads a file without the machine's policy: even if that requires signed profiles, an unsigned one is accepted. A signature that
+    /// does not match is refused; see ``init(contentsOf:policy:)``.
     public init(contentsOf path: String) throws(ProfileError) { try self.init(contentsOf: path, policy: .none) }
 
-    /// Parses a profile's contents; `source` is the name that messages and reasons use.
+    /// Parses a profile's contents; `source` is the name that messages and reasons use. The default policy requires no signature.
     ///
     /// Throws a ``ProfileError`` if it is not a profile, has a fault in a key that has an effect, or is refused by the policy.
     public init(data: Data, source: String, policy: ProfilePolicy = .none) throws(ProfileError) {

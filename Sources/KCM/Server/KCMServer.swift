@@ -48,11 +48,11 @@ package final class KCMServer: Sendable {
     /// - Throws: What makes the socket unusable, or that the server has ended.
     package func serve(_ socket: consuming ListeningSocket, accepts: @Sendable () -> Void = {}) async throws {
         let (service, report, loop, path) = (service, report, loop, socket.path)
-        let standIn = try PlaceholderSocket(for: socket)
+        let placeholder = try PlaceholderSocket(for: socket)
         let bootstrap = ServerBootstrap(group: loop)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try standIn.giveWay()
+                    try placeholder.replace()
                     let pause = AcceptPauseHandler { reason in report?(reason.map { .acceptFailed($0) } ?? .acceptsAgain) }
                     try channel.pipeline.syncOperations.addHandler(pause)
                 }
@@ -63,7 +63,7 @@ package final class KCMServer: Sendable {
                     try service.value.accept(channel)
                 }
             }
-        let listener = try await bootstrap.withBoundSocket(standIn.descriptor).get()
+        let listener = try await bootstrap.withBoundSocket(placeholder.descriptor).get()
         accepts()
         try await loop.submit { service.value.add(listener: listener, at: path, on: loop) }.get()
     }

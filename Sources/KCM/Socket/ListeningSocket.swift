@@ -104,13 +104,11 @@ package struct ListeningSocket: ~Copyable, Sendable {
         guard status.st_mode & S_IFMT == S_IFSOCK else {
             throw SocketError(.notASocket, "\(path): the file there is not a socket. Remove it, or set KSSO_RUNTIME_DIR.")
         }
-        let probe = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | O_NONBLOCK, 0)
-        guard probe >= 0 else { throw failure("\(path): no socket can be created") }
-        defer { close(probe) }
-        let connected = unsafe address.lent { unsafe connect(probe, $0, $1) }
         // A full backlog also means that a process is listening.
-        if connected == 0 || errno == EAGAIN || errno == EINPROGRESS {
-            throw SocketError(.inUse, "\(path): another process listens there.")
+        switch address.listener() {
+        case nil: throw failure("\(path): no socket can be created")
+        case .accepting, .busy: throw SocketError(.inUse, "\(path): another process listens there.")
+        case .forbidden, .absent: break
         }
         unsafe unlink(path)
     }
@@ -153,7 +151,7 @@ package final class PlaceholderSocket: Sendable {
     }
 
     /// Replaces the placeholder with the listening socket. Call it in `serverChannelInitializer`, before the channel is registered.
-    package func giveWay() throws(SocketError) {
+    package func replace() throws(SocketError) {
         guard let listening = listening.withLock({ $0.take() }) else { return }
         let number = listening.take()
         defer { close(number) }

@@ -17,18 +17,18 @@ final class AgentAPIServer: Sendable {
     func serve(_ socket: consuming ListeningSocket) async throws {
         let path = socket.path
         let responder = api.routes().buildResponder()
-        let (standIn, api) = (try PlaceholderSocket(for: socket), api)
+        let (placeholder, api) = (try PlaceholderSocket(for: socket), api)
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelInitializer { [delegate = api.delegate] channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try standIn.giveWay()
+                    try placeholder.replace()
                     try channel.pipeline.syncOperations.addHandler(AcceptPauseHandler { delegate.acceptsConnections(failure: $0) })
                 }
             }
             // A client that has sent its last request and shut down its sending side still reads the response. A closed connection still
             // ends.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
-            .bind(standIn.descriptor) { channel in
+            .bind(placeholder.descriptor) { channel in
                 defer { AcceptPauseHandler.connectionIsSetUp(channel) }
                 return AgentConnectionServer.setUp(channel, api: api, responder: responder)
             }

@@ -142,7 +142,7 @@ private struct ListenerConnection: ~Copyable {
     }
 
     private let descriptor: Int32
-    private let peer: (process: Int32, user: UInt32)
+    private let peer: UnixPeer
 
     /// - Parameter limit: How many seconds to wait while the listener's queue is full; nil does not wait.
     init?(_ path: String, limit: Int?) {
@@ -150,24 +150,19 @@ private struct ListenerConnection: ~Copyable {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | (limit == nil ? O_NONBLOCK : 0), 0)
         guard descriptor >= 0 else { return nil }
         if let limit { Self.set(SO_SNDTIMEO, limit, of: descriptor) }
-        // `struct ucred`, which Glibc's module does not declare: process, user, group.
-        var peer: (Int32, UInt32, UInt32) = (0, .max, .max)
-        var size = socklen_t(12)
-        guard unsafe address.lent(to: { unsafe connect(descriptor, $0, $1) }) == 0,
-            unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0
-        else {
+        guard unsafe address.lent(to: { unsafe connect(descriptor, $0, $1) }) == 0, let peer = UnixPeer(of: descriptor) else {
             close(descriptor)
             return nil
         }
         self.descriptor = descriptor
-        self.peer = (peer.0, peer.1)
+        self.peer = peer
     }
 
     deinit { close(descriptor) }
 
-    var isTrusted: Bool { peer.user == geteuid() || peer.user == 0 }
+    var isTrusted: Bool { peer.userID == geteuid() || peer.userID == 0 }
 
-    var listener: AgentListener { AgentListener(processID: peer.process) }
+    var listener: AgentListener { AgentListener(processID: peer.processID) }
 
     /// Sends bytes and waits for the first byte of the answer. A closed connection also counts as an answer.
     func ask(_ bytes: [UInt8], limit: Int) -> Answer {

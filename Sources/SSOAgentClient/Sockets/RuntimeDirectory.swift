@@ -49,18 +49,12 @@ extension RuntimeDirectory {
     package var servesRequests: Bool { Self.isServed(apiSocket) }
 
     private static func isServed(_ path: String) -> Bool {
-        guard let address = UnixSocketAddress(path: path) else { return false }
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | O_NONBLOCK, 0)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        let connected = unsafe address.lent { unsafe connect(descriptor, $0, $1) }
+        switch UnixSocketAddress(path: path)?.listener() {
+        case .accepting(let peer): peer.userID == geteuid() || peer.userID == 0
         // A listener that is too busy to accept the connection at once still counts.
-        guard connected == 0 else { return errno == EAGAIN }
-        // `struct ucred`, which Glibc's module does not declare: process, user, group.
-        var peer: (Int32, UInt32, UInt32) = (0, .max, .max)
-        var size = socklen_t(12)
-        guard unsafe getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 else { return false }
-        return peer.1 == geteuid() || peer.1 == 0
+        case .busy: true
+        case .forbidden, .absent, nil: false
+        }
     }
 }
 

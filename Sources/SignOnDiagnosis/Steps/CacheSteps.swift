@@ -75,7 +75,11 @@ extension DiagnosticStep {
     private static func isStale(_ path: String) -> Bool {
         var information = stat()
         guard stat(path, &information) == 0, information.st_mode & S_IFMT == S_IFSOCK else { return false }
-        return !UnixListener.answers(path)
+        return switch UnixSocketAddress(path: path)?.listener() {
+        // A listener that is busy or belongs to another user counts as well.
+        case .accepting, .busy, .forbidden: false
+        case .absent, nil: true
+        }
     }
 
     /// Checks whether klist, curl and other programs use the cache that contains the tickets.

@@ -1,6 +1,5 @@
 internal import Foundation
 internal import Kerberos
-internal import SystemSupport
 
 /// The folder of a cache that is a file, whether the cache exists or not.
 struct CacheFolder {
@@ -45,18 +44,5 @@ struct CacheFolder {
 
     private static func text(_ number: Int32) -> String {
         number == ENOSPC || number == EDQUOT ? "the disk is full (\(String(cString: strerror(number))))" : String(cString: strerror(number))
-    }
-}
-
-/// Checks whether a process listens at a Unix socket.
-enum UnixListener {
-    /// Returns whether a connection is accepted. It takes some microseconds and never blocks.
-    static func answers(_ path: String) -> Bool {
-        guard let address = UnixSocketAddress(path: path) else { return false }
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC | O_NONBLOCK, 0)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        // A listener that is busy or belongs to another user counts as well.
-        return address.lent { connect(descriptor, $0, $1) } == 0 || errno == EAGAIN || errno == EACCES
     }
 }

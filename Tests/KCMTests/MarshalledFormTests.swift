@@ -1,3 +1,4 @@
+import NIOCore
 import Testing
 
 @testable import KCM
@@ -81,7 +82,11 @@ struct MarshalledFormTests {
     }
 
     @Test func `a reply's transport code is zero`() {
-        #expect(Reply(code: .noCache).encoded() == [0, 0, 0, 4, 0, 0, 0, 0, 0x96, 0xC7, 0x3A, 0xC3])
-        #expect(Reply(body: [65, 0]).encoded() == [0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 65, 0])
+        var buffer = ByteBuffer()
+        Reply(code: .noCache).write(to: &buffer)
+        #expect(buffer == ByteBuffer(bytes: [0, 0, 0, 4, 0, 0, 0, 0, 0x96, 0xC7, 0x3A, 0xC3]))
+        buffer.clear()
+        Reply(body: [65, 0]).write(to: &buffer)
+        #expect(buffer == ByteBuffer(bytes: [0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 65, 0]))
     }
 }

@@ -143,12 +143,3 @@ package enum FrameError: Error, Hashable, Sendable {
     /// The length exceeds the limit, and the version that follows is not this protocol's.
     case tooLong(Int)
 }
-
-extension FrameError: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .tooShort(let length): "A request of \(length) bytes is too short for version and operation"
-        case .tooLong(let length): "A request of \(length) bytes is too long for this protocol"
-        }
-    }
-}

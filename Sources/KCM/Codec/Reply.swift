@@ -35,19 +35,6 @@ package struct Reply: Hashable, Sendable {
 
     /// The longest body that libkrb5 accepts.
     package static let maximumBodyLength = FrameDecoder.maximumLength - 4
-
-    /// Encodes the reply: length, transport code, code, body.
-    ///
-    /// The transport code is always zero. For any other value libkrb5 returns immediately, leaves the rest of the reply in the socket, and
-    /// reads it as the next reply.
-    package func encoded() -> [UInt8] {
-        var writer = ByteWriter(capacity: 12 + body.count)
-        writer.write(UInt32(truncatingIfNeeded: 4 + body.count))
-        writer.write(Int32(0))
-        writer.write(code.rawValue)
-        writer.write(body)
-        return writer.bytes
-    }
 }
 
 /// The code in a reply: zero, or the error that libkrb5 returns to its caller.

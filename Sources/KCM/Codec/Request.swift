@@ -161,17 +161,6 @@ package enum RequestError: Error, Hashable, Sendable {
     }
 }
 
-extension RequestError: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .unsupportedVersion(let major): "Version \(major) of the protocol is not supported"
-        case .unknownOperation(let number): "Operation \(number) is not supported"
-        case .malformedBody(let operation, let error): "The body of \(operation) is malformed: \(error)"
-        case .unstorableCredential(let operation): "\(operation) contains a credential that is marked as removed or is blank"
-        }
-    }
-}
-
 /// An operation that MIT libkrb5 1.20 and later or Heimdal's client sends. There is no specification; `kcm.h` defines the names.
 package enum Operation: UInt16, CaseIterable, Sendable {
     /// `KCM_OP_NOOP`

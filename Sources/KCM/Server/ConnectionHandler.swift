@@ -60,18 +60,18 @@ final class ConnectionHandler: ChannelDuplexHandler {
             requests.refuseUnfinished()
             countWaitingBytes()
         }
-        goOn(context)
+        continueProcessing(context)
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        goOn(context)
+        continueProcessing(context)
         context.fireChannelWritabilityChanged()
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case ChannelEvent.inputClosed = event {
             requests.hasEnded = true
-            goOn(context)
+            continueProcessing(context)
         }
         context.fireUserInboundEventTriggered(event)
     }
@@ -86,7 +86,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     /// Queues the connection if a request is waiting; otherwise continues to read.
-    private func goOn(_ context: ChannelHandlerContext) {
+    private func continueProcessing(_ context: ChannelHandlerContext) {
         guard context.channel.isActive, context.channel.isWritable, !isQueued else { return }
         if requests.hasNext {
             isQueued = true
@@ -107,7 +107,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
             guard var frame = try requests.next() else {
                 // The rest of a request that is too long is skipped as it arrives.
                 countWaitingBytes()
-                goOn(context)
+                continueProcessing(context)
                 return false
             }
             countWaitingBytes()
@@ -129,7 +129,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
         // Writing the reply may have changed the writability, and the connection may have been queued by that.
         guard context.channel.isActive, context.channel.isWritable, !isQueued, requests.hasNext else {
-            goOn(context)
+            continueProcessing(context)
             return false
         }
         isQueued = true
@@ -255,8 +255,11 @@ private struct ReceivedRequests {
 }
 
 extension Reply {
-    /// Writes the same bytes as ``encoded()`` without an intermediate copy of the body.
-    fileprivate func write(to buffer: inout ByteBuffer) {
+    /// Writes the reply: length, transport code, code, body.
+    ///
+    /// The transport code is always zero. For any other value libkrb5 returns immediately, leaves the rest of the reply in the socket, and
+    /// reads it as the next reply.
+    func write(to buffer: inout ByteBuffer) {
         buffer.writeInteger(UInt32(truncatingIfNeeded: 4 + body.count))
         buffer.writeInteger(Int32(0))
         buffer.writeInteger(code.rawValue)

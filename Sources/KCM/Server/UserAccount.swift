@@ -113,7 +113,7 @@ final class UserAccount {
         for change in changes { store.apply(change, now: options.now()) }
         count()
         compact(after: changes)
-        tell(of: changes)
+        report(changes)
         return true
     }
 
@@ -147,7 +147,7 @@ final class UserAccount {
         }
     }
 
-    private func tell(of changes: [StoreChange]) {
+    private func report(_ changes: [StoreChange]) {
         guard let observer = options.observer else { return }
         for change in changes {
             for event in change.events(of: store.user) { observer(event) }

@@ -152,7 +152,7 @@ extension UserStorage {
             for change in changes { try stage(change, store, &progress) }
             try finish(&progress)
         } catch {
-            takeBack(progress)
+            undo(progress)
             throw error
         }
     }
@@ -241,7 +241,7 @@ extension UserStorage {
         }
     }
 
-    private func takeBack(_ progress: Progress) {
+    private func undo(_ progress: Progress) {
         for file in progress.removed { try? directory.rename(Self.removed(file), to: file.name) }
         for (file, size) in progress.appended.reversed() { file.cut(to: size) }
         if let (file, old) = progress.offset { try? file.setClockOffset(old) }
@@ -324,7 +324,7 @@ extension UserStorage {
             try create(cache.name, cache, number: files[cache.name]?.number, &progress)
             try finish(&progress)
         } catch {
-            takeBack(progress)
+            undo(progress)
             if let file = files[cache.name] { file.compactionFloor = 2 * file.size }
         }
     }

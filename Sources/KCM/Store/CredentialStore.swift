@@ -25,15 +25,6 @@ package struct CredentialStore: Sendable {
         if let primary { self.primary = primary }
     }
 
-    /// Decides a request and applies its changes, for a store that exists only in memory.
-    package mutating func answer(_ request: Request, connection: inout ConnectionState, now: UInt32) -> Reply {
-        while true {
-            let decision = decide(request, connection: &connection, now: now)
-            for change in decision.changes { apply(change) }
-            if !connection.isUnfinished { return decision.reply }
-        }
-    }
-
     /// Applies a change; a change to a missing cache has no effect.
     ///
     /// - Parameter now: The time in seconds since 1970, recorded in the written cache.

@@ -199,7 +199,8 @@ package struct Decision: Sendable {
     package var reply: Reply
     /// The changes in order. If one of them fails, none is made, and the client gets a different reply.
     package var changes: [StoreChange]
-    /// The number of credentials that were compared with the request.
+    /// The number of credentials that were compared with the request. Only the tests read it: the time of a request must not depend on the
+    /// size of the cache.
     package var examined = 0
 
     init(_ reply: Reply = Reply(), changes: [StoreChange] = []) {

@@ -61,9 +61,6 @@ package struct CacheRetention: Sendable {
 }
 
 extension CredentialStore {
-    /// Returns the changes that remove all expired tickets. The caches themselves stay.
-    package func purge(now: UInt32) -> [StoreChange] { purge(now: now) { _, _ in false }.changes }
-
     /// Returns the removals that make room for a cache with contents of this cost; nil if there is not enough room.
     func room(replacing name: CacheName, cost: Int, now: UInt32) -> [StoreChange]? {
         let old = cache(name)

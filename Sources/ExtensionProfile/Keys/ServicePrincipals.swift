@@ -23,7 +23,7 @@ struct ServicePrincipalEntry {
 
     /// Parses an origin: a URL with nothing after host and port except a slash.
     static func origin(_ text: String) throws(HostRuleError) -> Origin {
-        let quoted = text.debugDescription
+        let quoted = text.quoted
         let origin: Origin
         do {
             origin = try Origin(url: text)
@@ -87,7 +87,7 @@ struct ServicePrincipalEntry {
         return HostRuleError(
             .badLabel,
             text: text,
-            reason: "\(text.debugDescription) is not a service principal: \(clause). Write \(example)."
+            reason: "\(text.quoted) is not a service principal: \(clause). Write \(example)."
         )
     }
 }

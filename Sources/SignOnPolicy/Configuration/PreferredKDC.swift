@@ -35,14 +35,14 @@ public struct PreferredKDC: Sendable, Hashable, CustomStringConvertible {
             throw HostRuleError(
                 .schemeOrPath,
                 text: text,
-                reason: "\(text.debugDescription) has a path, which is allowed for a KDC proxy only: write kkdcp://host/path."
+                reason: "\(text.quoted) has a path, which is allowed for a KDC proxy only: write kkdcp://host/path."
             )
         }
         guard path.utf8.allSatisfy({ $0.isURICharacter && $0 != UInt8(ascii: "#") && $0 != UInt8(ascii: "?") }) else {
             throw HostRuleError(
                 .schemeOrPath,
                 text: text,
-                reason: "The path of \(text.debugDescription) has a character that is not allowed in a path."
+                reason: "The path of \(text.quoted) has a character that is not allowed in a path."
             )
         }
     }
@@ -78,7 +78,7 @@ public struct PreferredKDC: Sendable, Hashable, CustomStringConvertible {
         }
         if lower.hasPrefix("http/") || lower.utf8.contains(UInt8(ascii: "@")) || lower.contains("://") {
             let reason =
-                "\(text.debugDescription) is not a KDC address: write host, tcp/host, udp/host or kkdcp://host/path."
+                "\(text.quoted) is not a KDC address: write host, tcp/host, udp/host or kkdcp://host/path."
             throw HostRuleError(.schemeOrPath, text: text, reason: reason)
         }
         return .any
@@ -95,10 +95,10 @@ public struct PreferredKDC: Sendable, Hashable, CustomStringConvertible {
                 throw HostRuleError(
                     .port,
                     text: text,
-                    reason: "The port of \(text.debugDescription) is invalid: write a number from 1 to 65535."
+                    reason: "The port of \(text.quoted) is invalid: write a number from 1 to 65535."
                 )
             case .address:
-                throw HostRuleError(.address, text: text, reason: "\(text.debugDescription) has no valid address between its brackets.")
+                throw HostRuleError(.address, text: text, reason: "\(text.quoted) has no valid address between its brackets.")
             }
         }
     }

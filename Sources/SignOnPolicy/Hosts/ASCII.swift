@@ -64,6 +64,20 @@ extension UInt8 {
     }
 }
 
+extension String {
+    /// The text of a profile in quotation marks, for a message. Everything is as in the file, such as the apostrophe of `it's.test`, except
+    /// that control characters, line breaks, and marks that no one sees are escaped.
+    package var quoted: String {
+        let escaped = unicodeScalars.map { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: "\\u{\(String(scalar.value, radix: 16))}"
+            default: String(scalar)
+            }
+        }
+        return "\"\(escaped.joined())\""
+    }
+}
+
 extension StringProtocol {
     /// The text with its ASCII letters in lower case and everything else unchanged.
     package var asciiLowercased: String { String(decoding: utf8.map(\.lowercased), as: UTF8.self) }

@@ -76,7 +76,7 @@ public struct HostRule: Sendable, Hashable, CustomStringConvertible {
                 reason: "The text is empty, which is not a host: write www.example.com, or .example.com for its subdomains."
             )
         }
-        let quoted = text.debugDescription
+        let quoted = text.quoted
         if text.utf8.contains(UInt8(ascii: "*")) || text.utf8.contains(UInt8(ascii: "?")) {
             throw HostRuleError(
                 .glob,
@@ -102,7 +102,7 @@ public struct HostRule: Sendable, Hashable, CustomStringConvertible {
         HostRuleError(
             .address,
             text: text,
-            reason: "\(text.debugDescription) is an address: write the host's name; a service principal requires a host name."
+            reason: "\(text.quoted) is an address: write the host's name; a service principal requires a host name."
         )
     }
 }
@@ -235,10 +235,10 @@ extension HostRuleError {
         let isSuffix = text.utf8.first == UInt8(ascii: ".")
         let host = isSuffix ? text[text.utf8.index(after: text.startIndex)...] : text[...]
         if code == .notASCII, let form = HostName.asciiForm(of: host) {
-            let reason = "The host in \(text.debugDescription) is not ASCII; write \(isSuffix ? "." : "")\(form)."
+            let reason = "The host in \(text.quoted) is not ASCII; write \(isSuffix ? "." : "")\(form)."
             self.init(code, text: text, reason: reason)
         } else {
-            self.init(code, text: text, reason: "The host in \(text.debugDescription) \(problem.clause).")
+            self.init(code, text: text, reason: "The host in \(text.quoted) \(problem.clause).")
         }
     }
 }

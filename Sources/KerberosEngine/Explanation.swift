@@ -21,10 +21,10 @@ extension KerberosExtension {
         }
         let ticket: Credential? = if let session { await tokens.tickets.cachedTicket(for: plan, session: session) } else { nil }
         if let ticket {
-            let detail = "a ticket for \(ticket.server) is in \(session?.cache.rawValue ?? "the cache")."
+            let detail = "A ticket for \(ticket.server) is in \(session?.cache.rawValue ?? "the cache")."
             reasons.append(DecisionReason(rule: "ticket", verdict: .passed, detail: detail))
         } else if session != nil {
-            let detail = "no ticket for \(plan.servicePrincipal) yet: it is requested from the KDC at the first challenge."
+            let detail = "No ticket for \(plan.servicePrincipal) is cached yet. It is requested from the KDC at the first challenge."
             reasons.append(DecisionReason(rule: "ticket", verdict: .notApplicable, detail: detail))
         }
         if let mode = plan.configuration.credentialUseMode { reasons.append(mode.reason) }
@@ -45,7 +45,7 @@ extension KerberosExtension {
             return nil
         }
         let rest = order.asksDNS ? ", then those that DNS lists (SRV)" : ""
-        let detail = "the KDCs of \(plan.realm) are tried in this order: \(order.named.joined(separator: ", "))\(rest)."
+        let detail = "The KDCs of \(plan.realm) are tried in this order: \(order.named.joined(separator: ", "))\(rest)."
         return DecisionReason(rule: "kdc", verdict: .passed, detail: detail)
     }
 
@@ -58,7 +58,7 @@ extension KerberosExtension {
             )
         }
         let whom = plan.configuration.principalName.map { "\($0) of \(plan.realm)" }
-        let detail = whom.map { "\($0) is not signed in." } ?? "no one of \(plan.realm) is signed in."
+        let detail = whom.map { "\($0) is not signed in." } ?? "No one of \(plan.realm) is signed in."
         return DecisionReason(rule: "session", verdict: .failed, detail: detail)
     }
 }

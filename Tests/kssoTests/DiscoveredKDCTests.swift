@@ -52,7 +52,7 @@ struct DiscoveredKDCTests {
             let explained = try await station.ksso("explain", "https://localhost/", environment: environment)
             #expect(
                 explained.output.contains(
-                    "+ kdc: the KDCs of EXAMPLE.TEST are tried in this order: 127.0.0.1:1, then those that DNS lists (SRV)."
+                    "+ kdc: The KDCs of EXAMPLE.TEST are tried in this order: 127.0.0.1:1, then those that DNS lists (SRV)."
                 )
             )
             let login = try await station.ksso(

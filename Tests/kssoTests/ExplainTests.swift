@@ -103,7 +103,7 @@ struct ExplainTests {
                 delegation: The user's own ticket is not forwarded: DelegationHosts does not cover example.com.
                 preemptive: The first request carries no ticket: PreemptiveHosts does not cover example.com.
               + session: alice@EXAMPLE.TEST is signed in, in \(station.cache), until TIME.
-              + ticket: a ticket for HTTP/example.com@EXAMPLE.TEST is in \(station.cache).
+              + ticket: A ticket for HTTP/example.com@EXAMPLE.TEST is in \(station.cache).
               + credentialUseMode: always: the extension's credential is used for every principal a program names.
               + channelBinding: client_aware_channel_bindings is on: a server that checks channel bindings rejects this user's tokens \
             without them.
@@ -189,7 +189,7 @@ struct ExplainTests {
     @Test func `without a profile no host is answered`() async throws {
         let result = try await station.ksso("explain", "https://example.com/")
         #expect(result.exitStatus == 3)
-        #expect(result.output.hasSuffix("  - hostRule: no profile is installed. Install one with: ksso setup FILE\n"), "\(result)")
+        #expect(result.output.hasSuffix("  - hostRule: No profile is installed. Install one with: ksso setup FILE\n"), "\(result)")
         #expect(!result.output.contains("scheme: "), "\(result)")
     }
 }

@@ -28,7 +28,7 @@ public struct DecisionPolicy: Sendable, Hashable {
     /// Decides about an origin, with every rule that was evaluated.
     public func decision(for origin: Origin) -> AuthorizationDecision {
         guard !configurations.isEmpty else {
-            let detail = "no profile is installed. Install one with: ksso setup FILE"
+            let detail = "No profile is installed. Install one with: ksso setup FILE"
             return .ignore([DecisionReason(rule: "hostRule", verdict: .failed, detail: detail)])
         }
         let matches = HostRuleMatch.all(in: configurations, host: origin.host)
@@ -160,7 +160,8 @@ public struct DecisionReason: Sendable, Hashable, Codable {
     }
 
     /// A short stable name: `url`, `scheme`, `address`, `hostRule`, `serviceRealm`, `servicePrincipal`, `channelBinding`,
-    /// `mutualAuthentication`, `delegation`, `preemptive`, `session`, `ticket`, `kdc`, `credentialUseMode`.
+    /// `mutualAuthentication`, `delegation`, `preemptive`, `session`, `ticket`, `kdc`, `credentialUseMode`, `challenge`, `operation`,
+    /// `screenLock`.
     public let rule: String
     /// The result of the rule.
     public let verdict: Verdict

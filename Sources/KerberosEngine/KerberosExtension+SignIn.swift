@@ -99,7 +99,7 @@ extension KerberosExtension {
     }
 
     /// Cancels the open prompts. Their callers get `canceled`.
-    package func cancelQuestions() { signIns.prompts.cancelAll() }
+    package func cancelPrompts() { signIns.prompts.cancelAll() }
 
     /// The source of a person's sign-in to a realm. It is the certificate if one is configured and the profile prefers certificates or
     /// allows no passwords; otherwise the prompter answers what libkrb5 asks.

@@ -43,7 +43,7 @@ public final class KerberosExtension: CredentialExtension {
             }
         let signIns = SignIns(options, policy: policy, clients: clients, store: store, sessions: service ?? store)
         let source: any SessionSource = service ?? UserSessions(signIns, offsets: offsets, options: options)
-        let tickets = ServiceTickets(clients: clients, peers: PeerRequestLimiter(), clock: options.clock)
+        let tickets = ServiceTickets(clients: clients, guests: GuestRequestLimiter(), clock: options.clock)
         self.policy = policy
         self.clients = clients
         self.source = source
@@ -86,7 +86,7 @@ public final class KerberosExtension: CredentialExtension {
                 throw AuthorizationError(error)
             }
         default:
-            let detail = "the operation \(request.operation) is unknown."
+            let detail = "The operation \(request.operation) is unknown."
             return .notHandled([DecisionReason(rule: "operation", verdict: .failed, detail: detail)])
         }
     }
@@ -140,8 +140,14 @@ extension KerberosExtension {
     package var cacheClient: KerberosClient { clients.local }
 
     /// The service principal that a session's principal requests a ticket for to answer a plan's challenge.
-    package func service(of plan: AuthorizationPlan, for session: Session) throws(KerberosError) -> Principal {
-        try plan.service(for: session)
+    ///
+    /// - Parameter client: The client of the session's realm that looks up the realm of the host.
+    package func service(
+        of plan: AuthorizationPlan,
+        for session: Session,
+        client: KerberosClient
+    ) async throws(KerberosError) -> Principal {
+        try await tokens.tickets.service(of: plan, for: session, client: client)
     }
 
     /// The service ticket in a session's cache, if there is one that is usable. If the plan names no realm, a ticket of any realm matches.
@@ -158,5 +164,27 @@ extension KerberosExtension {
         options.prompter = nil
         options.secretStore = nil
         return KerberosExtension(options)
+    }
+}
+
+extension KerberosExtension {
+    /// Returns whether a KDC of a realm answers. Sends the first request of an initial authentication and never completes it.
+    ///
+    /// No password and no key is sent, so that no account can be locked.
+    ///
+    /// - Parameters:
+    ///   - realm: The realm.
+    ///   - name: A principal of the realm, for which the KDC sees an unfinished sign-in; nil is the realm's own `krbtgt` principal.
+    ///   - deadline: How long to wait for an answer.
+    package func reachesKDC(of realm: String, askingFor name: String? = nil, deadline: Duration = .seconds(4)) async -> Bool {
+        do throws(KerberosError) {
+            let principal = try Principal(name ?? "krbtgt/\(realm)", defaultRealm: realm)
+            // A separate client does not wait for the realm's other requests, does not delay them, and sees the current network.
+            let client = clients.makeClient(for: realm, isProtected: false)
+            _ = try await client.initialCredential(for: principal, using: .prompter(FixedAnswer(nil)), options: .init(deadline: deadline))
+            return true
+        } catch {
+            return ![.kdcUnreachable, .realmUnknown, .canceled, .configurationInvalid].contains(error.code)
+        }
     }
 }

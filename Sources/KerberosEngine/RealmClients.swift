@@ -95,25 +95,3 @@ extension KerberosExtension.Options {
     /// The relations that these options add to `[libdefaults]`.
     fileprivate var libdefaults: [String: String] { cacheSocket.map { ["kcm_socket": $0] } ?? [:] }
 }
-
-extension KerberosExtension {
-    /// Returns whether a KDC of a realm answers. Sends the first request of an initial authentication and never completes it.
-    ///
-    /// No password and no key is sent, so that no account can be locked.
-    ///
-    /// - Parameters:
-    ///   - realm: The realm.
-    ///   - name: A principal of the realm, for which the KDC sees an unfinished sign-in; nil is the realm's own `krbtgt` principal.
-    ///   - deadline: How long to wait for an answer.
-    package func reachesKDC(of realm: String, askingFor name: String? = nil, deadline: Duration = .seconds(4)) async -> Bool {
-        do throws(KerberosError) {
-            let principal = try Principal(name ?? "krbtgt/\(realm)", defaultRealm: realm)
-            // A separate client does not wait for the realm's other requests, does not delay them, and sees the current network.
-            let client = clients.makeClient(for: realm, isProtected: false)
-            _ = try await client.initialCredential(for: principal, using: .prompter(GivenAnswer(nil)), options: .init(deadline: deadline))
-            return true
-        } catch {
-            return ![.kdcUnreachable, .realmUnknown, .canceled, .configurationInvalid].contains(error.code)
-        }
-    }
-}

@@ -35,7 +35,7 @@ package struct Doctor {
     /// - Parameters:
     ///   - search: Where the profiles are.
     ///   - patience: The factor by which the time limits are multiplied.
-    ///   - open: Creates the engine for the profiles that were found. What it throws is thrown on.
+    ///   - open: Creates the engine for the profiles that were found. Its errors are rethrown.
     package static func diagnose(
         _ subject: Subject,
         search: ProfileSearch,

@@ -35,26 +35,26 @@ struct CertificateAskingTests {
         try await withHome(prompter) { home, identity in
             let kerberos = home.makeExtension()
             #expect(
-                await kerberosError { try await kerberos.signInByAsking("alice", using: .certificate(identity, GivenAnswer(nil))) }?.code
+                await kerberosError { try await kerberos.signInByAsking("alice", using: .certificate(identity, FixedAnswer(nil))) }?.code
                     == .canceled
             )
             for again in [identity, identity, try copy(identity, home)] {
-                let error = await kerberosError { try await kerberos.signInByAsking("alice", using: .certificate(again, GivenAnswer(nil))) }
+                let error = await kerberosError { try await kerberos.signInByAsking("alice", using: .certificate(again, FixedAnswer(nil))) }
                 #expect(error?.code == .canceled && error?.message.contains("was not answered at") == true)
                 #expect(error?.message.contains("ksso login alice@EXAMPLE.TEST --certificate \(again)") == true)
             }
             #expect(await kerberosError { try await kerberos.signInByAsking("alice") }?.code == .canceled)
             #expect(prompter.count == 1)
             // Sign-ins that need no prompt still work: a PIN that is given, and a certificate without a PIN.
-            try await kerberos.signIn("alice", using: .certificate(identity, GivenAnswer(Secret("1234"))))
+            try await kerberos.signIn("alice", using: .certificate(identity, FixedAnswer(Secret("1234"))))
             let open = try await home.realm.certificate(for: "alice").identity
             #expect(
-                try await kerberos.signInByAsking("alice", using: .certificate(open, GivenAnswer(nil))).acquiredBy == .certificate(open)
+                try await kerberos.signInByAsking("alice", using: .certificate(open, FixedAnswer(nil))).acquiredBy == .certificate(open)
             )
             #expect(prompter.count == 1)
             home.clock.advance(by: 301)
             #expect(
-                await kerberosError { try await kerberos.signInByAsking("alice", using: .certificate(identity, GivenAnswer(nil))) }?.code
+                await kerberosError { try await kerberos.signInByAsking("alice", using: .certificate(identity, FixedAnswer(nil))) }?.code
                     == .canceled
             )
             #expect(prompter.count == 2)
@@ -68,7 +68,7 @@ struct CertificateAskingTests {
             let question = Question(of: try Principal("alice@EXAMPLE.TEST"), .certificate(identity, prompter))
             try await withThrowingTaskGroup(of: Session.self) { group in
                 for _ in 0..<25 {
-                    group.addTask { try await kerberos.signInByAsking("alice", using: .certificate(identity, GivenAnswer(nil))) }
+                    group.addTask { try await kerberos.signInByAsking("alice", using: .certificate(identity, FixedAnswer(nil))) }
                 }
                 await prompter.asked()
                 let areWaiting = try await comesTrue { kerberos.signIns.prompts.flights.waiters(for: question) == 25 || prompter.count > 1 }
@@ -85,16 +85,16 @@ struct CertificateAskingTests {
         let prompter = CountingPrompter(answer: "1234", waits: true)
         try await withHome(prompter) { home, identity in
             let kerberos = home.makeExtension()
-            async let asking = kerberos.signInByAsking("alice", using: .certificate(identity, GivenAnswer(nil)))
+            async let asking = kerberos.signInByAsking("alice", using: .certificate(identity, FixedAnswer(nil)))
             await prompter.asked()
             let copy = try copy(identity, home)
-            let error = await kerberosError { try await kerberos.signInByAsking("alice", using: .certificate(copy, GivenAnswer(nil))) }
+            let error = await kerberosError { try await kerberos.signInByAsking("alice", using: .certificate(copy, FixedAnswer(nil))) }
             #expect(error?.code == .notInteractive && error?.message.contains("another prompt is open") == true, "\(error as Any)")
             #expect(await kerberosError { try await kerberos.signInByAsking("alice") }?.code == .notInteractive)
             // A certificate without a PIN does not wait for the open prompt.
             let open = try await home.realm.certificate(for: "alice").identity
             #expect(
-                try await kerberos.signInByAsking("alice", using: .certificate(open, GivenAnswer(nil))).acquiredBy == .certificate(open)
+                try await kerberos.signInByAsking("alice", using: .certificate(open, FixedAnswer(nil))).acquiredBy == .certificate(open)
             )
             prompter.release()
             #expect(try await asking.acquiredBy == .certificate(identity))
@@ -112,8 +112,8 @@ struct CertificateAskingTests {
                 try limiter.open(Question(of: Principal("user\(number)@EXAMPLE.TEST"), .secret), now: home.clock.now)
             }
             let open = try await home.realm.certificate(for: "alice").identity
-            try await kerberos.signInByAsking("alice", using: .certificate(open, GivenAnswer(nil)))
-            let error = await kerberosError { try await kerberos.signInByAsking("alice", using: .certificate(identity, GivenAnswer(nil))) }
+            try await kerberos.signInByAsking("alice", using: .certificate(open, FixedAnswer(nil)))
+            let error = await kerberosError { try await kerberos.signInByAsking("alice", using: .certificate(identity, FixedAnswer(nil))) }
             #expect(error?.code == .notInteractive && error?.message.contains("prompts for passwords or PINs are open") == true)
             #expect(prompter.count == 0)
         }
@@ -123,14 +123,14 @@ struct CertificateAskingTests {
         let prompter = CountingPrompter(answer: "1234", waits: true)
         try await withHome(prompter) { home, identity in
             let kerberos = home.makeExtension()
-            let asking = Task { try await kerberos.signInByAsking("alice", using: .certificate(identity, GivenAnswer(nil))) }
+            let asking = Task { try await kerberos.signInByAsking("alice", using: .certificate(identity, FixedAnswer(nil))) }
             await prompter.asked()
-            kerberos.cancelQuestions()
+            kerberos.cancelPrompts()
             #expect(await kerberosError { try await asking.value }?.code == .canceled)
             // Once for the canceled prompt, once for the next.
             prompter.release()
             prompter.release()
-            let next = try await kerberos.signInByAsking("alice", using: .certificate(identity, GivenAnswer(nil)))
+            let next = try await kerberos.signInByAsking("alice", using: .certificate(identity, FixedAnswer(nil)))
             #expect(next.isSignedIn && prompter.count == 2)
         }
     }

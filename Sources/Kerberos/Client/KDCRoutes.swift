@@ -151,11 +151,8 @@ extension Context {
     /// Whether krb5.conf allows DNS lookups for KDCs.
     func asksDNSForKDCs() throws(KerberosError) -> Bool {
         let words = try values(["libdefaults", "dns_lookup_kdc"]) + values(["libdefaults", "dns_fallback"])
-        return words.first.map(Context.isTrue) ?? true
+        return words.first.map(ConfigurationBoolean.isTrue) ?? true
     }
-
-    /// Parses a krb5.conf boolean as libkrb5 does.
-    static func isTrue(_ text: String) -> Bool { ["y", "yes", "true", "t", "1", "on"].contains(text.lowercased()) }
 }
 
 /// Records whether a KDC has replied during a call, including an abandoned one, and with which message type.

@@ -46,6 +46,18 @@ extension Context {
     }
 }
 
+/// The booleans of krb5.conf. libkrb5 reads them in two ways, which differ for a word that is no boolean.
+package enum ConfigurationBoolean {
+    /// Whether libkrb5's own parser takes a word for true, as for `dns_lookup_kdc`; any other word is false.
+    static func isTrue(_ word: String) -> Bool { ["y", "yes", "true", "t", "1", "on"].contains(word.lowercased()) }
+
+    /// Whether a word leaves a relation on that is true by default, as for `dns_uri_lookup`. Because `profile_get_boolean` refuses a word
+    /// that is no boolean, libkrb5 then uses the default.
+    package static func isNotFalse(_ word: String) -> Bool {
+        !["n", "no", "false", "nil", "f", "0", "off"].contains(word.lowercased())
+    }
+}
+
 extension KerberosClient {
     /// The realm that `[domain_realm]` of the configuration gives for a host (`krb5_get_host_realm`); nil leaves the choice to the KDC.
     public func configuredRealm(ofHost host: String) async throws(KerberosError) -> String? {

@@ -204,8 +204,8 @@ extension PromptRequest.Kind {
     }
 }
 
-/// Answers one prompt with a given answer and refuses the next, which means that the answer was wrong.
-package final class GivenAnswer: Prompter {
+/// Answers one prompt with a fixed answer and refuses the next, which means that the answer was wrong.
+package final class FixedAnswer: Prompter {
     private let answer: Mutex<Secret?>
 
     /// - Parameter answer: The answer; nil refuses every prompt.

@@ -96,7 +96,7 @@ struct CertificateCredential: SignInCredential {
         let permissions = exchange.permissions
         let mayBeUsed = if identity.isEmpty { true } else { try await permissions.mayUse(certificate: identity, of: session.realm) }
         guard mayBeUsed else { throw .notUsedAgain(session.principal, identity) }
-        let source = InitialCredentialSource.certificate(identity.isEmpty ? nil : identity, prompter ?? GivenAnswer(nil))
+        let source = InitialCredentialSource.certificate(identity.isEmpty ? nil : identity, prompter ?? FixedAnswer(nil))
         let permitted = try await permissions.permitted(source, realm: session.realm)
         do throws(KerberosError) {
             return try await exchange.ticket(for: session.principal, using: permitted)

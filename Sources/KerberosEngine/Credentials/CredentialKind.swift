@@ -13,7 +13,7 @@ protocol CredentialKind: Sendable {
     static var reacquisition: Session.Reacquisition { get }
     /// How a session reports the credential.
     var acquisition: Session.Acquisition { get }
-    /// The marks that describe the credential, besides its name.
+    /// The marks that describe the credential in addition to its name.
     var marks: [String: String] { get }
 
     /// Creates the credential that the marks of a cache describe.

@@ -112,7 +112,7 @@ extension Question: Hashable {
     }
 }
 
-/// The prompter of one sign-in, which asks only if the gate allows the question. The question stays open from the first prompt until the
+/// The prompter of one sign-in, which prompts only if the limiter permits it. The question stays open from the first prompt until the
 /// sign-in ends.
 final class LimitedPrompter: Prompter {
     private enum State {
@@ -125,14 +125,14 @@ final class LimitedPrompter: Prompter {
 
     private let prompter: any Prompter
     private let question: Question
-    private let gate: PromptLimiter
+    private let limiter: PromptLimiter
     private let clock: @Sendable () -> Date
     private let state = Mutex(State.unasked)
 
-    init(_ prompter: any Prompter, _ question: Question, _ gate: PromptLimiter, clock: @escaping @Sendable () -> Date) {
+    init(_ prompter: any Prompter, _ question: Question, _ limiter: PromptLimiter, clock: @escaping @Sendable () -> Date) {
         self.prompter = prompter
         self.question = question
-        self.gate = gate
+        self.limiter = limiter
         self.clock = clock
     }
 
@@ -141,7 +141,7 @@ final class LimitedPrompter: Prompter {
         state.withLock { state in if case .refused(let error) = state { error } else { nil } }
     }
 
-    /// Opens the question at the gate, unless it is open already.
+    /// Opens the question in the limiter, unless it is open already.
     func open() throws(KerberosError) {
         try state.withLock { state throws(KerberosError) in
             switch state {
@@ -150,7 +150,7 @@ final class LimitedPrompter: Prompter {
             case .ended: throw KerberosError(.canceled, subject: question.principal.description, message: "canceled.")
             case .unasked:
                 do throws(KerberosError) {
-                    try gate.open(question, now: clock())
+                    try limiter.open(question, now: clock())
                     state = .open
                 } catch {
                     state = .refused(error)
@@ -163,7 +163,7 @@ final class LimitedPrompter: Prompter {
     /// Records that the sign-in has ended. A libkrb5 call that was abandoned may still try to prompt.
     func end() {
         state.withLock { state in
-            if case .open = state { gate.close(question) }
+            if case .open = state { limiter.close(question) }
             state = .ended
         }
     }

@@ -33,16 +33,16 @@ final class Prompts: Sendable {
         _ signIn: @escaping @Sendable (InitialCredentialSource) async throws(KerberosError) -> Session
     ) async throws(KerberosError) -> Session {
         try await flights.run(question) { [self] () async throws(KerberosError) in
-            let gated = LimitedPrompter(prompter, question, limiter, clock: clock)
-            defer { gated.end() }
+            let limited = LimitedPrompter(prompter, question, limiter, clock: clock)
+            defer { limited.end() }
             // A certificate may require no PIN; a password sign-in always prompts.
-            if question.alwaysPrompts { try gated.open() }
+            if question.alwaysPrompts { try limited.open() }
             do throws(KerberosError) {
-                let session = try await signIn(question.source(gated))
-                if gated.refusal == nil { limiter.forget(question.principal) }
+                let session = try await signIn(question.source(limited))
+                if limited.refusal == nil { limiter.forget(question.principal) }
                 return session
             } catch {
-                if let refusal = gated.refusal, error.code == .notInteractive { throw refusal }
+                if let refusal = limited.refusal, error.code == .notInteractive { throw refusal }
                 // After a person cancels, the next prompts are refused for a while, because programs retry automatically. A canceled
                 // request is no refusal.
                 if error.code == .canceled, !Task.isCancelled { limiter.refuse(question.principal, at: clock()) }

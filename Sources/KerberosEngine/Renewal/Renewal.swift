@@ -10,7 +10,7 @@ final class Renewal: Sendable {
     /// Requests tickets with stored passwords; nil if there is no store.
     let secrets: StoredSecretSignIn?
     /// The pauses after refused keys.
-    let backoff: KeytabBackoff
+    let backoff: SignInBackoff
     private let offsets: ClockOffsets
     private let flights = SingleFlight<RefreshFlight, Session>(endsWithItsWaiters: true)
 
@@ -18,7 +18,7 @@ final class Renewal: Sendable {
         _ tickets: SessionTickets,
         exchange: InitialExchange,
         secrets: StoredSecretSignIn?,
-        backoff: KeytabBackoff,
+        backoff: SignInBackoff,
         offsets: ClockOffsets
     ) {
         self.tickets = tickets

@@ -26,15 +26,15 @@ final class TicketReplacements: Sendable {
         let present = try await source.current(session)
         guard present?.ticketFingerprint == session.ticketFingerprint else { return present }
         let age = session.time(at: clock()).timeIntervalSince(session.ticketTimes.starts)
-        guard age >= KeytabBackoff.longPause, !pauses.isPaused(session.cache) else { return nil }
+        guard age >= SignInBackoff.longPause, !pauses.isPaused(session.cache) else { return nil }
         do throws(KerberosError) {
             let other = try await source.reacquire(refused: session, from: keytab)
-            pauses.begin(session.cache, seconds: KeytabBackoff.longPause)
+            pauses.begin(session.cache, seconds: SignInBackoff.longPause)
             return other
         } catch {
             // In these cases no KDC was asked.
             if error.code != .canceled, error.code != .kdcUnreachable {
-                pauses.begin(session.cache, seconds: KeytabBackoff.longPause)
+                pauses.begin(session.cache, seconds: SignInBackoff.longPause)
             }
             throw error
         }

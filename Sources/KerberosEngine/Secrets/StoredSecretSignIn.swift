@@ -5,7 +5,7 @@ final class StoredSecretSignIn: Sendable {
     private let secrets: StoredSecrets
     private let permissions: SignInPermissions
     private let store: SessionStore
-    private let backoff: KeytabBackoff
+    private let backoff: SignInBackoff
     private let trace: (@Sendable (String) -> Void)?
     /// A flight continues when its callers stop waiting, because a wrong password that was sent must not be sent again.
     private let flights = SingleFlight<Principal, Credential?>()
@@ -14,7 +14,7 @@ final class StoredSecretSignIn: Sendable {
         _ secrets: StoredSecrets,
         permissions: SignInPermissions,
         store: SessionStore,
-        backoff: KeytabBackoff,
+        backoff: SignInBackoff,
         trace: (@Sendable (String) -> Void)?
     ) {
         self.secrets = secrets

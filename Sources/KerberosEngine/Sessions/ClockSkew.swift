@@ -7,8 +7,8 @@ enum ClockSkew {
     /// The clock skew that Kerberos tolerates by default, in seconds (`clockskew` in krb5.conf).
     static let tolerated: Double = 300
 
-    /// Whether a server may refuse tokens because a stored offset is out of date. A smaller one cannot be told from 0, because the KDC
-    /// accepts both.
+    /// Whether a server may refuse tokens because a stored offset is out of date. A smaller one cannot be distinguished from 0, because the
+    /// KDC accepts both.
     static func isSuspect(_ offset: Double) -> Bool { abs(offset) > tolerated }
 
     /// The offset to use with a ticket-granting ticket: the stored one, or 0 if the ticket has expired by the stored one and is valid by

@@ -12,7 +12,7 @@ actor KeytabSession: SessionSource {
     private let clock: @Sendable () -> Date
     private var session: Session?
     private let flights = SingleFlight<String?, Session>()
-    private let refusals: KeytabBackoff
+    private let refusals: SignInBackoff
 
     init(
         _ source: InitialCredentialSource,
@@ -25,7 +25,7 @@ actor KeytabSession: SessionSource {
         self.policy = policy
         self.clients = clients
         self.clock = clock
-        refusals = KeytabBackoff(clock: clock)
+        refusals = SignInBackoff(clock: clock)
     }
 
     /// Whether the ticket is replaced, which needs no person. A machine that is busy or was suspended may use a ticket too late.

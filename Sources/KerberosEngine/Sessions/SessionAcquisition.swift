@@ -8,7 +8,7 @@ struct SessionAcquisition: Sendable {
     /// Requests tickets with stored passwords; nil if there is no store.
     let secrets: StoredSecretSignIn?
     /// The pauses after refused keys.
-    let backoff: KeytabBackoff
+    let backoff: SignInBackoff
     /// The caches that get the new session.
     let store: SessionStore
 

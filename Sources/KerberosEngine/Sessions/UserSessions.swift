@@ -12,7 +12,7 @@ final class UserSessions: SessionSource {
 
     init(_ signIns: SignIns, offsets: ClockOffsets, options: KerberosExtension.Options) {
         let (store, exchange) = (signIns.store, signIns.exchange)
-        let backoff = KeytabBackoff(clock: options.clock)
+        let backoff = SignInBackoff(clock: options.clock)
         let secrets = signIns.secrets.map { secrets in
             StoredSecretSignIn(secrets, permissions: exchange.permissions, store: store, backoff: backoff, trace: options.trace)
         }

@@ -55,7 +55,7 @@ final class ServiceTicketReplacements: Sendable {
                 return true
             }
             guard !pauses.isPaused(Paused(refused.ticketFingerprint, refused, guest)) else { return false }
-            return try await tickets.peers.run(for: guest, subject: plan.servicePrincipal) { () async throws(KerberosError) in
+            return try await tickets.guests.run(for: guest, subject: plan.servicePrincipal) { () async throws(KerberosError) in
                 guard let reason, reason.code == .clockSkew else {
                     return try await replace(refused, for: plan, session: session, guest: guest)
                 }
@@ -82,9 +82,9 @@ final class ServiceTicketReplacements: Sendable {
             let ticket = try await client.replaceServiceTicket(for: service, in: session.cache, deadline: .seconds(5)) { server in
                 server.components == service.components && (service.realm.isEmpty || server.realm == service.realm)
             }
-            pauses.begin(Paused(ticket.fingerprint, refused, guest), seconds: KeytabBackoff.longPause)
+            pauses.begin(Paused(ticket.fingerprint, refused, guest), seconds: SignInBackoff.longPause)
         } catch {
-            let seconds = error.code == .kdcUnreachable ? 30 : KeytabBackoff.longPause
+            let seconds = error.code == .kdcUnreachable ? 30 : SignInBackoff.longPause
             pauses.begin(Paused(refused.ticketFingerprint, refused, guest), seconds: seconds)
             throw error
         }

@@ -8,7 +8,7 @@ struct ServiceTickets: Sendable {
     /// The clients of the realms.
     let clients: RealmClients
     /// Limits the requests of guests.
-    let peers: PeerRequestLimiter
+    let guests: GuestRequestLimiter
     /// Returns the current time.
     let clock: @Sendable () -> Date
 
@@ -34,7 +34,7 @@ struct ServiceTickets: Sendable {
     ) async throws(KerberosError) -> Credential {
         if let ticket = await cachedTicket(for: plan, session: session) { return ticket }
         let service = try await service(of: plan, for: session, client: client)
-        return try await peers.run(for: guest, subject: plan.servicePrincipal) { () async throws(KerberosError) in
+        return try await guests.run(for: guest, subject: plan.servicePrincipal) { () async throws(KerberosError) in
             try await client.serviceTicket(for: service, in: session.cache)
         }
     }

@@ -45,7 +45,7 @@ final class TokenGrants: Sendable {
         let client = tickets.client(for: credential.client.realm, guest: request.guest)
         let step: InitiatorStep
         do throws(KerberosError) {
-            step = try await tickets.peers.run(for: request.guest, subject: plan.servicePrincipal) { () async throws(KerberosError) in
+            step = try await tickets.guests.run(for: request.guest, subject: plan.servicePrincipal) { () async throws(KerberosError) in
                 try await client.beginNegotiation(
                     with: credential,
                     flags: plan.flags(for: request, credential: credential),

@@ -61,6 +61,6 @@ final class AgentAPI: Sendable {
     func cancelWaiting() {
         events.close()
         waiting.cancelAll()
-        served.kerberos.cancelQuestions()
+        served.kerberos.cancelPrompts()
     }
 }

@@ -35,7 +35,7 @@ extension AgentAPI {
         let kerberos = context.served.kerberos
         let plan = try permittedPlan(for: message, context)
         let authorization = message.asked(by: context.peer.userID, of: context.served.access.owner, plan)
-        if try heldBack(by: plan) != nil { return try Self.response(IdentityReply(nil)) }
+        if try lockedScreenReason(for: plan) != nil { return try Self.response(IdentityReply(nil)) }
         let identity = try await signingIn(for: authorization, plan) { () async throws(AuthorizationError) in
             guard authorization.isUserInterfaceEnabled else { return try await kerberos.identity(for: authorization) }
             return try await waiting.run(on: context.channel) { () async throws(AuthorizationError) in
@@ -124,7 +124,7 @@ extension AgentAPI {
         let kerberos = context.served.kerberos
         let plan = try permittedPlan(for: request, context)
         let request = request.asked(by: context.peer.userID, of: context.served.access.owner, plan)
-        if let reason = try heldBack(by: plan) { return .notHandled([reason]) }
+        if let reason = try lockedScreenReason(for: plan) { return .notHandled([reason]) }
         let outcome = try await signingIn(for: request, plan) { () async throws(AuthorizationError) in
             guard request.isUserInterfaceEnabled else { return try await kerberos.beginAuthorization(with: request) }
             return try await waiting.run(on: context.channel) { () async throws(AuthorizationError) in
@@ -186,7 +186,7 @@ extension AgentAPI {
     /// Returns why a request is not handled while the screen is locked; nil if it is handled.
     ///
     /// - Throws: `AuthorizationError` if the profile cancels the request.
-    func heldBack(by plan: AuthorizationPlan?) throws(AuthorizationError) -> DecisionReason? {
+    func lockedScreenReason(for plan: AuthorizationPlan?) throws(AuthorizationError) -> DecisionReason? {
         guard let reason = lockReason(for: plan) else { return nil }
         guard plan?.configuration.screenLockedBehavior != .cancel else { throw AuthorizationError(.canceled, reason.detail) }
         return reason

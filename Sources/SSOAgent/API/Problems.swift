@@ -11,15 +11,15 @@ extension AgentProblem {
         switch error {
         case let problem as AgentProblem: self = problem
         case let error as AuthorizationError:
-            let beneath = error.cause as? KerberosError
+            let underlying = error.cause as? KerberosError
             self.init(
                 status: Self.status(of: error.code),
                 title: "The request was not authorized",
                 code: error.code.rawValue,
                 detail: error.message,
-                cause: beneath?.code.rawValue,
-                libraryMessage: beneath?.libraryMessage,
-                libraryCode: beneath?.libraryCode
+                cause: underlying?.code.rawValue,
+                libraryMessage: underlying?.libraryMessage,
+                libraryCode: underlying?.libraryCode
             )
         case let error as KerberosError:
             self.init(

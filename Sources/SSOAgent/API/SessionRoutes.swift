@@ -146,7 +146,7 @@ extension AgentAPI {
         case (nil, let keytab?, nil) where keytab.hasPrefix("/"): return (message, .attempt(.keytab(keytab)))
         case (nil, _?, nil): throw AgentProblem.badRequest("keytab must be an absolute path.")
         case (nil, nil, let identity?) where CertificateIdentity.isAbsolute(identity) || identity == "default":
-            let source = InitialCredentialSource.certificate(identity == "default" ? nil : identity, GivenAnswer(pin))
+            let source = InitialCredentialSource.certificate(identity == "default" ? nil : identity, FixedAnswer(pin))
             return (message, .unlock(source, isAnswered: pin != nil))
         case (nil, nil, _?): throw AgentProblem.badRequest("the paths in certificate must be absolute.")
         case (nil, nil, nil): return (message, .ask)

@@ -94,11 +94,6 @@ struct KDCRecords: Sendable {
         return "\(list) (URI records, which libkrb5 reads before SRV"
             + (others.isEmpty ? ")" : "; so it ignores \(others) of the SRV records)")
     }
-
-    /// Parses a boolean of krb5.conf.
-    static func isTrue(_ text: String?) -> Bool {
-        !["n", "no", "false", "nil", "f", "0", "off"].contains((text ?? "true").lowercased())
-    }
 }
 
 extension [LocatedKDC] {

@@ -81,12 +81,12 @@ extension KDCProbe.Outcome {
 /// The answer of a KDC proxy to a message for the realm's KDC ([MS-KKDCP]).
 struct KDCProxyReport: Sendable {
     private enum Outcome: Sendable {
-        case said(KDCProbe.Outcome)
+        case answered(KDCProbe.Outcome)
         case status(Int)
         case untrusted(String)
         case noAnswer(String)
         /// The URL is not https, which libkrb5 does not support; nothing was sent.
-        case passedOver
+        case notHTTPS
     }
 
     private static let limit = Duration.seconds(4)
@@ -98,7 +98,7 @@ struct KDCProxyReport: Sendable {
 
     init(_ place: LocatedKDCProxy, _ probe: KDCProbe) async {
         self.place = place
-        outcome = place.url.hasPrefix("https://") ? await Self.ask(place.url, probe) : .passedOver
+        outcome = place.url.hasPrefix("https://") ? await Self.ask(place.url, probe) : .notHTTPS
     }
 
     private static func ask(_ url: String, _ probe: KDCProbe) async -> Outcome {
@@ -116,7 +116,7 @@ struct KDCProxyReport: Sendable {
                 let response = try await client.negotiate(request, timeout: limit.patient).response
                 guard response.status == .ok else { return .status(Int(response.status.code)) }
                 let answer = try await response.body.collect(upTo: longestAnswer)
-                return .said(await probe.outcome(ofProxyAnswer: Array(answer.readableBytesView), latency: start.duration(to: .now)))
+                return .answered(await probe.outcome(ofProxyAnswer: Array(answer.readableBytesView), latency: start.duration(to: .now)))
             }
         } catch let error as HTTPTransportError where error.code == .tls {
             return .untrusted(error.message)
@@ -126,7 +126,7 @@ struct KDCProxyReport: Sendable {
     }
 
     /// The answer of the KDC behind the proxy.
-    var answer: KDCProbe.Answer? { if case .said(.answered(let answer)) = outcome { answer } else { nil } }
+    var answer: KDCProbe.Answer? { if case .answered(.answered(let answer)) = outcome { answer } else { nil } }
 
     /// Whether libkrb5 can get tickets through this proxy.
     var isUsable: Bool { answer != nil && KDCProbe.libraryReachesProxies }
@@ -135,7 +135,7 @@ struct KDCProxyReport: Sendable {
         let name = "KDC proxy \(place.url) (\(place.source))"
         let verdict = hasOthers ? DiagnosticCheck.Verdict.warning : .failed
         switch outcome {
-        case .passedOver:
+        case .notHTTPS:
             return DiagnosticCheck(
                 "kdc",
                 verdict,
@@ -143,16 +143,16 @@ struct KDCProxyReport: Sendable {
                     + "and nothing was sent to it.",
                 remedy: "Write host, host:port, or https://host/path for a proxy."
             )
-        case .said(.answered) where !KDCProbe.libraryReachesProxies:
+        case .answered(.answered) where !KDCProbe.libraryReachesProxies:
             return DiagnosticCheck(
                 "kdc",
                 verdict,
                 "\(name): a KDC answers behind it, but libkrb5 has no plugin for requests through a proxy.",
                 remedy: "Install krb5-k5tls."
             )
-        case .said(.answered(let answer)):
+        case .answered(.answered(let answer)):
             return DiagnosticCheck("kdc", .ok, "\(name): a KDC answers behind it in \(answer.latency.milliseconds) ms.")
-        case .said:
+        case .answered:
             let text = "\(name) accepts TLS connections, but its answer is not a KDC's message."
             return DiagnosticCheck("kdc", verdict, text, remedy: Self.pathRemedy)
         case .status(let status):

@@ -16,10 +16,7 @@ extension DiagnosticStep {
         do throws(KerberosError) {
             let tickets = try await PrivateTickets(copying: session, with: client)
             findings.tickets.copies = tickets
-            var wanted = try findings.sso.kerberos.service(of: plan, for: session)
-            if wanted.realm.isEmpty, let realm = try await client.configuredRealm(ofHost: plan.origin.host) {
-                wanted = try Principal(wanted.description + realm)
-            }
+            let wanted = try await findings.sso.kerberos.service(of: plan, for: session, client: client)
             service = wanted
             let ticket = try await client.serviceTicket(for: wanted, in: tickets.cache, deadline: Duration.seconds(3).patient)
             findings.tickets.service = ticket

@@ -121,7 +121,7 @@ struct Refresh: AsyncParsableCommand {
 
     /// Returns the prompter for a PIN.
     private func prompter() async throws -> (any Prompter)? {
-        if passwordStdin { return GivenAnswer(try await StandardInput.secretLine()) }
+        if passwordStdin { return FixedAnswer(try await StandardInput.secretLine()) }
         return quiet || !Console.hasTerminal ? nil : .terminal
     }
 }

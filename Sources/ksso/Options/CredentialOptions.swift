@@ -65,9 +65,9 @@ struct CredentialChoice {
         if let keytab { return .keytab(keytab) }
         if let certificate {
             let identity = certificate == "default" ? nil : certificate
-            if readsSecret { return .certificate(identity, GivenAnswer(try await StandardInput.secretLine())) }
+            if readsSecret { return .certificate(identity, FixedAnswer(try await StandardInput.secretLine())) }
             // A certificate without a PIN works without a prompt.
-            return .certificate(identity, mayAsk && Console.hasTerminal ? .terminal : GivenAnswer(nil))
+            return .certificate(identity, mayAsk && Console.hasTerminal ? .terminal : FixedAnswer(nil))
         }
         if readsSecret { return .password(try await StandardInput.secretLine()) }
         guard mayAsk else {

@@ -78,7 +78,7 @@ struct GuestTests {
                     if let host = line.firstMatch(of: /host[0-9]+/) { guests.insert(String(host.0)) }
                 }
                 try #require(!Task.isCancelled, "the owner's request did not reach libkrb5; the others asked for \(guests)")
-                #expect(guests.count < PeerRequestLimiter.limit)
+                #expect(guests.count < GuestRequestLimiter.limit)
                 try await realm.resumeKDC()
                 guard case .headers(let grant) = try await owner else {
                     Issue.record("the owner's request is not handled")
@@ -179,14 +179,14 @@ struct GuestTests {
         try await withGuest { agent, _ in
             let known = ["--data", #"{"url": "https://www.example.test/"}"#, "http://ksso/v1/authorize"]
             #expect(try await agent.curl(known).status == 200)
-            let gate = agent.kerberos.tokens.tickets.peers
+            let limiter = agent.kerberos.tokens.tickets.guests
             let (entries, entry) = AsyncStream.makeStream(of: Void.self)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 // While these occupy the user's places, no other request of the user is sent to the KDC.
-                let places = (0..<PeerRequestLimiter.limit).map { _ in AsyncStream.makeStream(of: Void.self) }
+                let places = (0..<GuestRequestLimiter.limit).map { _ in AsyncStream.makeStream(of: Void.self) }
                 for place in places {
                     group.addTask {
-                        try await gate.run(for: geteuid(), subject: "a host") { () async throws(KerberosError) in
+                        try await limiter.run(for: geteuid(), subject: "a host") { () async throws(KerberosError) in
                             entry.yield()
                             for await _ in place.stream {}
                         }

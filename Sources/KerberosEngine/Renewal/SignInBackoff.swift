@@ -2,9 +2,9 @@ internal import Kerberos
 
 internal import struct Foundation.Date
 
-/// Remembers which principals' keys the KDC refused, so that a refused key is not sent again with every request and the account is not
-/// locked.
-final class KeytabBackoff: Sendable {
+/// Remembers for which principals the KDC refused a key or a stored password, so that it is not sent again with every request and the
+/// account is not locked.
+final class SignInBackoff: Sendable {
     private let failures: Pauses<Principal, KerberosError>
 
     init(clock: @escaping @Sendable () -> Date) { failures = Pauses(clock: clock) }
@@ -17,7 +17,7 @@ final class KeytabBackoff: Sendable {
         if !ignoresPause || error.code != .kdcUnreachable { throw error }
     }
 
-    /// Runs a sign-in with a key. While the pause after a failure lasts, throws the last error again instead.
+    /// Runs a sign-in with a key or a stored password. While the pause after a failure lasts, throws the last error again instead.
     ///
     /// - Parameter ignoresPause: Whether to ignore the pause after a KDC did not answer, because the caller paces its own retries. The
     ///   pause after a refusal always applies.

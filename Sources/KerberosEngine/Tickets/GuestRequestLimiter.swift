@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Limits how many requests of one guest (another user) ask the KDC at the same time, and how many more wait. A guest may request tickets
 /// for any host of a domain, and could otherwise cause thousands of requests to the KDC.
-final class PeerRequestLimiter: Sendable {
+final class GuestRequestLimiter: Sendable {
     private struct Waiting {
         let number: Int
         let continuation: CheckedContinuation<Bool, Never>

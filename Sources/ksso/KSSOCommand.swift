@@ -20,7 +20,7 @@ struct KSSOCommand: AsyncParsableCommand {
         subcommands: [
             Setup.self, Login.self, Logout.self, Refresh.self, Switch.self, Passwd.self, Status.self, Explain.self, Header.self, Fetch.self,
             Exec.self, Env.self, ConfigureCommand.self, DoctorCommand.self, AgentCommand.self,
-            ProfileCommand.self, RealmCommand.self, CacheKeeper.self,
+            ProfileCommand.self, RealmForwarding.self, CacheKeeper.self,
         ]
     )
 
@@ -35,6 +35,6 @@ struct KSSOCommand: AsyncParsableCommand {
 
     /// Parses the arguments, runs the command, and exits with its status.
     static func run() async -> Never {
-        await runProgram(RealmCommand.routingHelp(Array(CommandLine.arguments.dropFirst())), prepare: warnOfRelativeRuntimeDirectory)
+        await runProgram(RealmForwarding.routingHelp(Array(CommandLine.arguments.dropFirst())), prepare: warnOfRelativeRuntimeDirectory)
     }
 }

@@ -103,7 +103,7 @@ struct ProfileCommandTests {
 
     @Test func `ksso profile check reports a missing file`() async throws {
         let result = try await station.ksso("profile", "check", "/nonexistent")
-        #expect(result == .failure(1, "/nonexistent: It cannot be opened: No such file or directory."))
+        #expect(result == .failure(1, "/nonexistent: cannot be opened: No such file or directory."))
         #expect(try await station.ksso("profile", "check").exitStatus == 64)
     }
 

@@ -40,7 +40,7 @@ struct RealmProgramTests {
         }
     }
 
-    @Test func `a ksso-realm that can't be run is reported with the reason`() async throws {
+    @Test func `a ksso-realm that cannot be run is reported with the reason`() async throws {
         _ = try await station.installProgram()
         try install("exit 0", in: "bin")
         #expect(chmod("\(station.directory)/bin/ksso-realm", 0o644) == 0)

@@ -1,3 +1,4 @@
+import Foundation
 import KerberosTesting
 import KerberosTestingTraits
 import TestSupport
@@ -12,15 +13,37 @@ struct UsageTests {
         station = try Workstation()
     }
 
-    @Test(arguments: [
-        "", "login", "logout", "refresh", "switch", "status", "explain", "header", "fetch", "env", "exec", "profile", "profile check",
-        "profile show", "realm", "realm run", "realm fault", "doctor",
-    ])
-    func `every command prints its help with --help`(command: String) async throws {
-        let result = try await station.run(["ksso"] + command.split(separator: " ").map(String.init) + ["--help"])
-        #expect(result.exitStatus == 0)
-        #expect(result.output.contains("USAGE: ksso"))
-        #expect(result.errors == "")
+    /// A command as ArgumentParser describes it.
+    private struct Command: Decodable {
+        struct Document: Decodable { let command: Command }
+
+        let commandName: String
+        let subcommands: [Command]?
+
+        /// The words of this command and of every command below it.
+        func paths(after words: [String] = []) -> [[String]] {
+            let own = words + commandName.split(separator: " ").map(String.init)
+            return [own] + (subcommands ?? []).flatMap { $0.paths(after: own) }
+        }
+    }
+
+    /// A command and all commands below it. `ksso realm` is a program of its own, which describes itself.
+    private func commands(_ words: String...) async throws -> [[String]] {
+        let result = try await station.run(words + ["--experimental-dump-help"])
+        let document = try JSONDecoder().decode(Command.Document.self, from: Data(result.output.utf8))
+        return document.command.paths()
+    }
+
+    @Test func `every command prints its help with --help`() async throws {
+        // `help` prints the help of another command.
+        let commands = Set(try await commands("ksso") + commands("ksso", "realm")).filter { $0.last != "help" }
+        #expect(
+            commands.isSuperset(of: [["ksso"], ["ksso", "agent", "run"], ["ksso", "configure", "session"], ["ksso", "realm", "clock"]])
+        )
+        for command in commands {
+            let result = try await station.run(command + ["--help"])
+            #expect(result.exitStatus == 0 && result.errors == "" && result.output.contains("USAGE: ksso"), "\(command): \(result)")
+        }
     }
 
     @Test func `ksso --version prints the version number`() async throws {

@@ -124,6 +124,6 @@ struct ProfileFile: ~Copyable {
             return ProfileError(.untrusted, source: path, reason: reason)
         }
         let text = unsafe String(cString: strerror(code))
-        return ProfileError(.unreadable, source: path, reason: "It cannot be opened: \(text).")
+        return ProfileError(.unreadable, source: path, reason: "cannot be opened: \(text).")
     }
 }

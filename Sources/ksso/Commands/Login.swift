@@ -3,7 +3,6 @@ internal import CommandSupport
 internal import Kerberos
 internal import KerberosSSO
 internal import SSOAgentClient
-internal import SystemSupport
 
 struct Login: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,6 @@
 internal import CommandSupport
 internal import ExtensionProfile
 internal import Kerberos
-internal import NegotiateAsyncHTTPClient
 internal import SignOnPolicy
 internal import SystemSupport
 

@@ -4,10 +4,10 @@ import Testing
 
 extension BrokenSetUp {
     static let profiles = [
-        BrokenSetUp("a profile with a misspelt key", failsAt: "profile", naming: "PlainHTTPHostss", "PlainHTTPHosts is probably meant") {
+        BrokenSetUp("a profile with a misspelled key", failsAt: "profile", naming: "PlainHTTPHostss", "PlainHTTPHosts is probably meant") {
             try await withStation { station in
-                let misspelt = profile().replacing("PlainHTTPHosts", with: "PlainHTTPHostss")
-                try station.install(misspelt)
+                let misspelled = profile().replacing("PlainHTTPHosts", with: "PlainHTTPHostss")
+                try station.install(misspelled)
                 return try await station.doctor("http://localhost:9/")
             }
         },

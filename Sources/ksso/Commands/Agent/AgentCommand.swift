@@ -126,7 +126,7 @@ struct AgentStop: AsyncParsableCommand {
         let agent = RunningProcess(processID: process)
         if try await pollUntil(within: .seconds(20), { kill(process, 0) != 0 }) { return }
         guard agent?.isRunning == true else { return }
-        let sentence = "the agent (process \(process)) is still running after it was told to stop. To terminate it: kill -KILL \(process)"
+        let sentence = "the agent (process \(process)) did not stop in time. To terminate it: kill -KILL \(process)"
         throw CommandFailure(.failed, sentence)
     }
 }

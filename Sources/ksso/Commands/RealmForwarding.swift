@@ -3,7 +3,7 @@ internal import CommandSupport
 internal import Foundation
 
 /// `ksso realm`, which executes the separate program `ksso-realm`, so that `ksso` contains no test kit.
-struct RealmCommand: ParsableCommand {
+struct RealmForwarding: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "realm",
         abstract: "Run a private KDC for tests, and control it (package ksso-realm)."

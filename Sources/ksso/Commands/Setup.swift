@@ -4,10 +4,7 @@ internal import ExtensionProfile
 internal import Foundation
 internal import KerberosEngine
 internal import KerberosSSO
-internal import SignOnDiagnosis
 internal import SignOnPolicy
-internal import Subprocess
-internal import SystemPackage
 
 /// `ksso setup`: installs a profile and configures the session so that its programs are signed in.
 struct Setup: AsyncParsableCommand {
@@ -124,51 +121,5 @@ struct Setup: AsyncParsableCommand {
         var signIn = SignInOperation()
         (signIn.principal, signIn.realm, signIn.credential.readsSecret) = (principal, realm, passwordStdin)
         try await signIn.run(EngineOptions())
-    }
-}
-
-/// The last step of `ksso setup`: checks whether everything works, and prints what to do next.
-struct SetupCheck {
-    /// The environment at the start of the command.
-    let environment: [String: String]
-
-    /// Runs the doctor's checks for the realm, and suggests a page to try.
-    ///
-    /// - Parameter realm: The configured realm; nil means the default realm.
-    /// - Throws: `CommandFailure` with the first layer that fails, and its remedy.
-    func run(realm: String?) async throws {
-        let diagnosis = try await diagnosis(of: realm)
-        if let cause = diagnosis.firstFailure {
-            let message = "the setup is complete, but the check \(cause.name) failed: \(cause.detail)"
-            throw CommandFailure(.failed, message, details: cause.remedyLines.map { "    \($0)" })
-        }
-        let warnings = diagnosis.checks.count { $0.verdict == .warning }
-        let found =
-            warnings == 0
-            ? "all checks passed" : "no check failed, but there \(warnings == 1 ? "is 1 warning" : "are \(warnings) warnings")"
-        Console.print("Checked: \(found). To see each layer: ksso doctor")
-        let configurations = try await ProfileSearch().runAside().configurations
-        let configuration = configurations.first { $0.realm == realm } ?? configurations.first
-        guard let rule = configuration?.hosts.first else { return }
-        let host = rule.kind == .suffix ? "HOST\(rule.name)" : rule.name
-        Console.note("Try it: ksso fetch https://\(host)/")
-    }
-
-    /// Runs in a separate process, which sees what the user's next command will see. This process has read other profiles and initialized
-    /// libkrb5.
-    private func diagnosis(of realm: String?) async throws -> Diagnosis {
-        let variables = environment.map { (Subprocess.Environment.Key(stringLiteral: $0.key), $0.value) }
-        let result = try await Subprocess.run(
-            .path(FilePath(OwnProgram.executable)),
-            arguments: Arguments(["doctor", "--json"] + (realm.map { [$0] } ?? [])),
-            environment: .custom(Dictionary(variables) { $1 }),
-            input: .none,
-            output: .data(limit: 1 << 20),
-            error: .discarded
-        )
-        guard let diagnosis = try? JSONDecoder().decode(Diagnosis.self, from: result.standardOutput) else {
-            throw CommandFailure(.failed, "the setup is complete, but the final check could not be run. Run: ksso doctor")
-        }
-        return diagnosis
     }
 }

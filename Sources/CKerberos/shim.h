@@ -1,4 +1,4 @@
-// The parts of krb5 and GSSAPI that Swift can't import: function-like macros, casts, and globals that are mutable in C.
+// The parts of krb5 and GSSAPI that Swift cannot import: function-like macros, casts, and globals that are mutable in C.
 #ifndef CKERBEROS_SHIM_H
 #define CKERBEROS_SHIM_H
 
@@ -69,7 +69,7 @@ static const int ckerberos_wait_for_lock = 38; /* F_OFD_SETLKW */
 static const int ckerberos_wait_for_lock = F_SETLKW;
 #endif
 
-// Prevents core dumps and memory access by the user's other processes (PR_SET_DUMPABLE). Swift can't call variadic functions.
+// Prevents core dumps and memory access by the user's other processes (PR_SET_DUMPABLE). Swift cannot call variadic functions.
 static inline int ckerberos_forbid_dumps(void) {
 #ifdef __linux__
     return prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L);

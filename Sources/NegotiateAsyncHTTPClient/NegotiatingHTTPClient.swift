@@ -31,7 +31,7 @@ public final class NegotiatingHTTPClient: Sendable {
 
     private enum Connections {
         case own(OwnConnections)
-        case given(ExternalClient)
+        case external(ExternalClient)
     }
 
     /// Creates a client with its own connections. It connects only when the first request is sent.
@@ -73,7 +73,7 @@ public final class NegotiatingHTTPClient: Sendable {
         self.credentialExtension = credentialExtension
         self.configuration = configuration
         self.unboundTLS = unboundTLS
-        connections = .given(ExternalClient(client: client, isHTTP1Only: configuration.connections.httpVersion == .http1Only))
+        connections = .external(ExternalClient(client: client, isHTTP1Only: configuration.connections.httpVersion == .http1Only))
     }
 
     /// Sends a request, answers a challenge and follows redirects; returns when the head of the last response has arrived.
@@ -111,11 +111,11 @@ public final class NegotiatingHTTPClient: Sendable {
         timeout: Duration = .seconds(30),
         body: (@Sendable () async throws -> HTTPClientRequest.Body)? = nil
     ) async throws -> NegotiatedResponse {
-        let pending = PendingRequest(request, body: body.map(RequestBody.made) ?? RequestBody(request.body))
+        let pending = PendingRequest(request, body: body.map(RequestBody.closure) ?? RequestBody(request.body))
         return try await calls.run(within: timeout) {
             switch self.connections {
             case .own(let transport): try await self.run(pending, over: transport)
-            case .given(let transport): try await self.run(pending, over: transport)
+            case .external(let transport): try await self.run(pending, over: transport)
             }
         }
     }

@@ -60,7 +60,7 @@ enum RequestBody: Sendable {
     /// A body held in memory.
     case collected(ByteBuffer)
     /// A closure that creates the body each time.
-    case made(@Sendable () async throws -> HTTPClientRequest.Body)
+    case closure(@Sendable () async throws -> HTTPClientRequest.Body)
 
     init(_ body: HTTPClientRequest.Body?) {
         self = body.map(RequestBody.unread) ?? .none
@@ -77,7 +77,7 @@ enum RequestBody: Sendable {
         case .none: nil
         case .unread(let body): body
         case .collected(let buffer): .bytes(buffer)
-        case .made(let make): try await make()
+        case .closure(let make): try await make()
         }
     }
 

@@ -136,7 +136,7 @@ package final class Agent: Sendable {
                     for await event in events.events() where event.kind == .signedOut { losses.continuation.yield() }
                 }
                 group.addTask { [profiles] in await profiles.follow(found, watch) { await serving.activate($0) } }
-                group.addTask { await serving.lookAround(api) }
+                group.addTask { await serving.monitorIdleTime(api) }
                 group.addTask { [self] in if await files.watch(serving.caches, api) { stop() } }
                 group.addTask { [self] in await watchProgram() }
                 group.addTask { [self] in await notePromptFaults() }

@@ -11,7 +11,7 @@ extension ServingAgent {
 
     /// Periodically returns memory and removes expired exchanges. Stops the agent if its folder is gone, or if it was idle for
     /// ``AgentOptions/idleExit`` and no session is left whose ticket it would renew.
-    func lookAround(_ api: AgentAPIServer) async {
+    func monitorIdleTime(_ api: AgentAPIServer) async {
         let (options, journal) = (agent.options, agent.journal)
         let step = min(.seconds(5), max(options.idleExit.map { $0 / 4 } ?? .seconds(5), .milliseconds(100)))
         let place = FileIdentity(path: options.runtime.path, followsLinks: true)

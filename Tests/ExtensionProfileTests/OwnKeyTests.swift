@@ -83,7 +83,7 @@ import Testing
     @Test(arguments: HostList.all)
     func `every list of hosts follows the rules of Hosts`(_ list: HostList) throws {
         let key = list.name
-        #expect(ProfileKey.named(key, in: .payload)?.isActedOn == true)
+        #expect(ProfileKey.named(key, in: .payload)?.isUsed == true)
         for (entry, part) in [("*.example.test", "wildcard"), ("www.example.test:80", "port"), ("10.0.0.1", "address"), ("", "empty")] {
             let data = try OwnKeyTests.profile(key, ["www.example.test", entry])
             let error = try #require(throws: ProfileError.self) { try Profile(data: data, source: "a.yaml") }

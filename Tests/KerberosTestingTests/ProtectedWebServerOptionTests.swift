@@ -98,7 +98,7 @@ struct ProtectedWebServerOptionTests {
             }
             try await ask(caches["alice"], delegation: "none")
             try await ask(caches["alice"], delegation: "policy")  // the KDC does not trust this service for delegation
-            try await ask(caches["bob"], delegation: "always")  // a ticket that can't be forwarded
+            try await ask(caches["bob"], delegation: "always")  // a ticket that cannot be forwarded
             #expect(try server.delegatedCaches() == [:])
             try await ask(caches["alice"], delegation: "always")
             try await ask(odd, delegation: "always")

@@ -41,11 +41,11 @@ enum KeyChecker {
             elements.enumerated().compactMap { offset, element in
                 element.string == nil ? Fault(.wrongType(expected: "a string", found: found(element)), at: [.index(offset)]) : nil
             }
-        case (.stringsByName, .dictionary(let entries)):
+        case (.stringListsByName, .dictionary(let entries)):
             entries.sorted { $0.key < $1.key }.flatMap { name, list in
                 typeFaults(list, .strings).map { Fault($0.verdict, at: [.key(name)] + $0.steps) }
             }
-        case (.stringByName, .dictionary(let entries)):
+        case (.stringsByName, .dictionary(let entries)):
             entries.sorted { $0.key < $1.key }.compactMap { name, element in
                 element.string == nil ? Fault(.wrongType(expected: "a string", found: found(element)), at: [.key(name)]) : nil
             }

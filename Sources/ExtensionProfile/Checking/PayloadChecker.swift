@@ -48,7 +48,7 @@ struct PayloadChecker {
                 path.appending(key: key.name),
                 nil,
                 .missing(expected: key.check.expectation ?? key.type.description),
-                isActedOn: true
+                isUsed: true
             )
         }
     }
@@ -56,14 +56,14 @@ struct PayloadChecker {
     private mutating func check(_ name: String, _ value: ProfileValue, in place: ProfileKey.Place, at path: ProfileKeyPath) {
         let verdict = KeyChecker.verdict(name: name, place: place)
         guard let key = ProfileKey.named(name, in: place) else {
-            append(name, path, value, verdict, isActedOn: false)
+            append(name, path, value, verdict, isUsed: false)
             return
         }
         let faults = KeyChecker.faults(in: value, of: key)
         for fault in faults {
-            append(name, ProfileKeyPath(path.components + fault.steps), value, fault.verdict, isActedOn: key.isActedOn)
+            append(name, ProfileKeyPath(path.components + fault.steps), value, fault.verdict, isUsed: key.isUsed)
         }
-        if faults.isEmpty { append(name, path, value, verdict, isActedOn: key.isActedOn) }
+        if faults.isEmpty { append(name, path, value, verdict, isUsed: key.isUsed) }
         if key.isDeprecated {
             let remark = ProfileAdvice(.advice, path: path, payloadIndex: index, "This key is deprecated; omit it from new profiles.")
             advice.append(remark)
@@ -75,9 +75,9 @@ struct PayloadChecker {
         _ path: ProfileKeyPath,
         _ value: ProfileValue?,
         _ verdict: KeyVerdict,
-        isActedOn: Bool
+        isUsed: Bool
     ) {
-        rows.append(ProfileReportRow(key: key, path: path, payloadIndex: index, value: value, verdict: verdict, isActedOn: isActedOn))
+        rows.append(ProfileReportRow(key: key, path: path, payloadIndex: index, value: value, verdict: verdict, isUsed: isUsed))
     }
 
     private mutating func advise(_ severity: ProfileAdvice.Severity, _ key: String, _ sentence: String) {

@@ -35,7 +35,7 @@ extension ProfileKey {
         key("isDefaultRealm", .boolean, default: .boolean(false), sets: .flag(\.isDefaultRealm)),
         key(
             "domainRealmMapping",
-            .stringsByName,
+            .stringListsByName,
             check: .domainRealmMapping,
             sets: KeySetting { $1.domainRealmMapping = ($0.dictionary ?? [:]).compactMapValues(\.strings) }
         ),

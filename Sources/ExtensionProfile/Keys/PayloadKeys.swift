@@ -31,7 +31,7 @@ extension ProfileKey {
         ProfileKey(
             ServicePrincipalEntry.key,
             .payload,
-            .stringByName,
+            .stringsByName,
             check: .servicePrincipals,
             sets: KeySetting { value, configuration in
                 let entries = ServicePrincipalEntry.all(in: value.dictionary ?? [:])
@@ -41,7 +41,7 @@ extension ProfileKey {
         ProfileKey(
             "AllowedPeers",
             .payload,
-            .stringsByName,
+            .stringListsByName,
             check: .allowedPeers,
             sets: KeySetting { value, configuration in
                 configuration.allowedPeers = (value.dictionary ?? [:]).sorted { $0.key < $1.key }.compactMap { name, hosts in

@@ -29,9 +29,9 @@ public struct ProfileKey: Sendable {
         /// A list of strings.
         case strings = "an array of strings"
         /// Lists of strings by name.
-        case stringsByName = "a dictionary of arrays of strings"
+        case stringListsByName = "a dictionary of arrays of strings"
         /// Strings by name.
-        case stringByName = "a dictionary of strings"
+        case stringsByName = "a dictionary of strings"
         /// A list.
         case array = "an array"
         /// Values by key.
@@ -114,7 +114,7 @@ public struct ProfileKey: Sendable {
     }
 
     /// Whether the key has an effect, so that a fault in it makes the file unusable.
-    public var isActedOn: Bool { state == .used }
+    public var isUsed: Bool { state == .used }
 
     /// All known keys.
     public static let all: [ProfileKey] = envelope + payload + extensionData

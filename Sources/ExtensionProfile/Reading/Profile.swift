@@ -97,7 +97,7 @@ struct ProfileReader {
         for (name, value) in envelope.keys.sorted(by: { $0.key < $1.key }) {
             let verdict = KeyChecker.verdict(name: name, place: .envelope)
             let path = envelope.path.appending(key: name)
-            report.rows.append(ProfileReportRow(key: name, path: path, payloadIndex: nil, value: value, verdict: verdict, isActedOn: false))
+            report.rows.append(ProfileReportRow(key: name, path: path, payloadIndex: nil, value: value, verdict: verdict, isUsed: false))
         }
     }
 
@@ -110,7 +110,7 @@ struct ProfileReader {
                 payloadIndex: entry.index,
                 value: entry.value,
                 verdict: verdict,
-                isActedOn: true
+                isUsed: true
             )
             report.rows.append(row)
             return

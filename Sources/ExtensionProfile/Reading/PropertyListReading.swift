@@ -28,8 +28,8 @@ extension ProfileValue {
     /// The parser's message, which is in the underlying error if there is one.
     private static func detail(_ error: any Error) -> String {
         guard case DecodingError.dataCorrupted(let context) = error else { return error.localizedDescription }
-        let beneath = (context.underlyingError as? NSError)?.userInfo["NSDebugDescription"] as? String
-        return beneath ?? context.debugDescription
+        let underlying = (context.underlyingError as? NSError)?.userInfo["NSDebugDescription"] as? String
+        return underlying ?? context.debugDescription
     }
 }
 

@@ -130,13 +130,13 @@ public struct ProfileReportRow: Sendable, Hashable, CustomStringConvertible {
     /// Whether this fault makes the whole file unusable, because the key has an effect.
     public let rejectsFile: Bool
 
-    init(key: String, path: ProfileKeyPath, payloadIndex: Int?, value: ProfileValue? = nil, verdict: KeyVerdict, isActedOn: Bool) {
+    init(key: String, path: ProfileKeyPath, payloadIndex: Int?, value: ProfileValue? = nil, verdict: KeyVerdict, isUsed: Bool) {
         self.key = key
         self.path = path
         self.payloadIndex = payloadIndex
         self.value = value
         self.verdict = verdict
-        rejectsFile = isActedOn && verdict.isError
+        rejectsFile = isUsed && verdict.isError
     }
 
     /// Path and verdict on one line.

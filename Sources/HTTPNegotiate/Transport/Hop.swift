@@ -40,8 +40,8 @@ extension NegotiatingCall {
         let target = Target(request: request, url: url, origin: origin, plan: plan)
         if let plan, let known = memory.entry(for: origin) {
             if known.isConnectionBound, let answer = try await sendOverAuthenticatedConnection(target, known) { return answer }
-            if plan.isPreemptive, let answer = try await sendUnasked(target, known) { return answer }
-            if known.askedLast, !known.isConnectionBound, !plan.isPreemptive { return try await sendWithGrantReady(target, known) }
+            if plan.isPreemptive, let answer = try await sendPreemptively(target, known) { return answer }
+            if known.wasChallenged, !known.isConnectionBound, !plan.isPreemptive { return try await sendWithGrantReady(target, known) }
         }
         return try await answer(try await sendWithoutCredentials(request, to: origin), to: target)
     }
@@ -101,13 +101,13 @@ extension NegotiatingCall {
                 Attempt(target: target, grant: grant, exchange: exchange, channelBindings: bindings, isMultiplexed: isMultiplexed)
             )
         case let action:
-            memory.noteUnasked(target.origin)
+            memory.noteUnchallenged(target.origin)
             return Answer(response: response, report: NegotiationReport(delivery: try action.delivery(from: target.origin)))
         }
     }
 
     /// Sends the request with a ticket at once, to a server that challenged before; nil if the extension provides none.
-    private func sendUnasked(_ target: Target, _ known: OriginMemory.Entry) async throws -> Answer? {
+    private func sendPreemptively(_ target: Target, _ known: OriginMemory.Entry) async throws -> Answer? {
         let bindings = target.bindsChannel ? known.channelBindings : nil
         guard let grant = try await grant(for: target, channelBindings: bindings) else { return nil }
         let attempt = Attempt(

@@ -12,7 +12,7 @@ package final class OriginMemory: Sendable {
         /// Whether the origin authenticates connections (`Persistent-Auth: true`).
         var isConnectionBound: Bool
         /// Whether the last request without a ticket was challenged.
-        var askedLast = true
+        var wasChallenged = true
     }
 
     /// More origins than a process usually contacts; at this number all entries are dropped.
@@ -32,7 +32,7 @@ package final class OriginMemory: Sendable {
     }
 
     /// Records that a request without a ticket was not challenged, so that the next one may not be either.
-    func noteUnasked(_ origin: Origin) { entries.withLock { $0[origin]?.askedLast = false } }
+    func noteUnchallenged(_ origin: Origin) { entries.withLock { $0[origin]?.wasChallenged = false } }
 
     func forget(_ origin: Origin) { entries.withLock { $0[origin] = nil } }
 }

@@ -28,7 +28,7 @@ package final class RunningCalls: Sendable {
         let number = begin(end)
         let deadline = DeadlineQueue.shared.insert(after: limit) {
             let message = "The request did not finish within \(limit). Try again, or allow more time."
-            end.come(AuthorizationError(.timedOut, message))
+            end.end(with: AuthorizationError(.timedOut, message))
         }
         defer {
             DeadlineQueue.shared.remove(deadline)
@@ -52,7 +52,7 @@ package final class RunningCalls: Sendable {
             state.isShutDown = true
             return Array(state.calls.values)
         }
-        for call in calls { call.come(shutDownError) }
+        for call in calls { call.end(with: shutDownError) }
     }
 
     private func begin(_ end: CallEnd) -> Int {
@@ -61,7 +61,7 @@ package final class RunningCalls: Sendable {
             state.calls[state.number] = end
             return (state.number, state.isShutDown)
         }
-        if isShutDown { end.come(shutDownError) }
+        if isShutDown { end.end(with: shutDownError) }
         return number
     }
 }
@@ -75,7 +75,7 @@ private final class CallEnd: Sendable {
 
     var reason: (any Error)? { first.withLock { $0 } }
 
-    func come(_ reason: any Error) {
+    func end(with reason: any Error) {
         first.withLock { $0 = $0 ?? reason }
         cancel()
     }

@@ -10,7 +10,7 @@ struct AcceptorConnection {
     let records: AcceptorServer.Records
     let options: AcceptorServerOptions
     let number: Int
-    let judge: TokenAcceptor
+    let acceptor: TokenAcceptor
 
     /// Serves requests until the client closes the connection or the server's closure ends.
     func serve(_ channel: HTTPConnection) async throws {
@@ -41,7 +41,7 @@ struct AcceptorConnection {
         guard let token = Data(base64Encoded: String(words[1])) else {
             return .refused(KerberosError(.invalidToken, subject: head.uri, message: "the client's token is not base64."))
         }
-        return await judge.verdict(on: Array(token))
+        return await acceptor.verdict(on: Array(token))
     }
 
     /// Returns the response; nil if the connection must close without one.
@@ -70,7 +70,7 @@ struct AcceptorConnection {
             challenge = finalToken(reply).map { "Negotiate \(Data($0).base64EncodedString())" }
             if options.isConnectionBound { fields.add(name: "Persistent-Auth", value: "true") }
         }
-        switch await judge.perform({ [request, options] in options.answer(request).kind }) {
+        switch await acceptor.perform({ [request, options] in options.answer(request).kind }) {
         case .negotiated: break
         case .challenged: (request.status, challenge, fields) = (401, "Negotiate", [:])
         case .status(let status, let others):
@@ -128,7 +128,7 @@ final class TokenAcceptor: Sendable {
     }
 
     func verdict(on token: [UInt8]) async -> Verdict {
-        await perform { self.judge(token) }
+        await perform { self.accept(token) }
     }
 
     /// Runs a closure that may block on the queue.
@@ -138,7 +138,7 @@ final class TokenAcceptor: Sendable {
         }
     }
 
-    private func judge(_ token: [UInt8]) -> Verdict {
+    private func accept(_ token: [UInt8]) -> Verdict {
         do throws(KerberosError) {
             switch try nextAcceptor().step(token) {
             case .proceed(let reply, let acceptor):

@@ -197,8 +197,8 @@ nonisolated(nonsending) public func withAcceptorServer<R>(
         limits.maxHeaderFieldSize = 131_072
         try pipeline.configureHTTPServerPipeline(withEncoderConfiguration: .init(), withDecoderLimitConfiguration: limits)
     } serve: { channel, number in
-        let judge = TokenAcceptor(credential: credential, policy: options.channelBindings)
-        try await AcceptorConnection(records: records, options: options, number: number, judge: judge).serve(channel)
+        let acceptor = TokenAcceptor(credential: credential, policy: options.channelBindings)
+        try await AcceptorConnection(records: records, options: options, number: number, acceptor: acceptor).serve(channel)
     } _: { port in
         try await body(AcceptorServer(host: options.host, port: port, usesTLS: context != nil, records: records))
     }

@@ -16,11 +16,11 @@ struct ActiveProfiles: Sendable {
     /// The active profiles in order of precedence.
     private(set) var profiles: [Profile]
     /// The warnings already logged.
-    private var told: Set<ProfileWarning>
+    private var reported: Set<ProfileWarning>
 
     init(_ found: ProfileSearchResult) {
         profiles = found.profiles
-        told = Set(found.warnings)
+        reported = Set(found.warnings)
     }
 
     /// Compares a new search with the active profiles.
@@ -37,9 +37,9 @@ struct ActiveProfiles: Sendable {
     /// program that writes in place may not be done.
     func mayPass(_ found: ProfileSearchResult) -> Bool {
         switch verdict(on: found) {
-        case .unchanged: found.warnings.contains { !told.contains($0) }
+        case .unchanged: found.warnings.contains { !reported.contains($0) }
         case .stay: true
-        case .replace(let removed): !removed.isEmpty || found.warnings.contains { !told.contains($0) }
+        case .replace(let removed): !removed.isEmpty || found.warnings.contains { !reported.contains($0) }
         }
     }
 
@@ -50,9 +50,9 @@ struct ActiveProfiles: Sendable {
 
     /// Returns the new warnings, and the logged warnings that no longer apply. Records the new ones as logged.
     mutating func news(in found: ProfileSearchResult) -> (warnings: [ProfileWarning], settled: [ProfileWarning]) {
-        let before = told
-        told = Set(found.warnings)
-        return (found.warnings.filter { !before.contains($0) }, before.subtracting(told).sorted { $0.source < $1.source })
+        let before = reported
+        reported = Set(found.warnings)
+        return (found.warnings.filter { !before.contains($0) }, before.subtracting(reported).sorted { $0.source < $1.source })
     }
 
     /// Makes the profiles of a search the active ones.

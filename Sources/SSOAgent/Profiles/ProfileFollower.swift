@@ -91,7 +91,7 @@ final class ProfileFollower: Sendable {
             switch active.verdict(on: found) {
             case .unchanged:
                 let news = active.news(in: found)
-                tell(news, found)
+                report(news, found)
                 guard occasion == .request else { continue }
                 for warning in found.kept where !news.warnings.contains(warning) { journal.failure(Self.sentence(warning)) }
                 if found.kept.isEmpty { journal.note("the profiles were reloaded: they are unchanged.") }
@@ -101,7 +101,7 @@ final class ProfileFollower: Sendable {
                 guard !news.warnings.isEmpty || occasion == .request else { continue }
                 for warning in broken { journal.failure(Self.policySentence(warning)) }
             case .replace(let removed):
-                tell(active.news(in: found), found)
+                report(active.news(in: found), found)
                 guard await activate(found.profiles) else { continue }
                 active.replace(with: found)
                 noteReading(of: found.profiles)
@@ -119,7 +119,7 @@ final class ProfileFollower: Sendable {
         reading.withLock { $0 = Reading(date: Date(), sources: profiles.map(\.source)) }
     }
 
-    private func tell(_ news: (warnings: [ProfileWarning], settled: [ProfileWarning]), _ found: ProfileSearchResult) {
+    private func report(_ news: (warnings: [ProfileWarning], settled: [ProfileWarning]), _ found: ProfileSearchResult) {
         settle(news.settled)
         let kept = Set(found.kept)
         for warning in news.warnings {

@@ -76,17 +76,17 @@ final class KeytabSignIn: Sendable {
     func run(_ notification: ServiceNotification) async {
         var timer: Task<Void, Never>?
         defer { timer?.cancel() }
-        var (told, wait, hasFailed) = (0, Duration.seconds(1), false)
+        var (reported, wait, hasFailed) = (0, Duration.seconds(1), false)
         for await _ in wakes.stream {
             let (isDue, haveProfilesChanged) = takeOccasions()
             if haveProfilesChanged, await isRealmNamed() { _ = attempt(.profiles) }
             if isDue { _ = attempt(.timer) }
-            guard let attempt = state.withLock({ $0.attempt }), attempt.number > told else { continue }
+            guard let attempt = state.withLock({ $0.attempt }), attempt.number > reported else { continue }
             timer?.cancel()
             guard let outcome = await Self.outcome(of: attempt), !Task.isCancelled else { return }
             switch outcome {
             case .success(let principal):
-                if told == 0 || hasFailed { notification.signedIn(true, "\(principal) is signed in.") }
+                if reported == 0 || hasFailed { notification.signedIn(true, "\(principal) is signed in.") }
                 if hasFailed { journal.note("signed in as \(principal) with the keytab \(keytab.path).") }
                 (wait, hasFailed) = (.seconds(1), false)
             case .failure(let error):
@@ -102,7 +102,7 @@ final class KeytabSignIn: Sendable {
                 }
                 wait = min(wait * 2, Self.longestWait)
             }
-            told = attempt.number
+            reported = attempt.number
         }
     }
 

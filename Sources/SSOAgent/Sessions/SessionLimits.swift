@@ -33,7 +33,7 @@ extension SessionSchedule {
             signOut(key.principal, includingOthers: true, because: reason)
         } else if remaining <= Self.warningTime, entry.signOut.reportedEnd != end.wall {
             entries[key]?.signOut.reportedEnd = end.wall
-            tell(.sessionEnding, entry.session, at: now, date: now.wall.addingTimeInterval(remaining))
+            report(.sessionEnding, entry.session, at: now, date: now.wall.addingTimeInterval(remaining))
         }
     }
 
@@ -47,7 +47,7 @@ extension SessionSchedule {
             }
             entries[key]?.signOut.order = SignOutState.Order(moment: now, change: change)
             entries[key]?.signOut.notBefore = now.uptime
-            tell(.sessionEnding, entry.session, at: now)
+            report(.sessionEnding, entry.session, at: now)
         }
     }
 

@@ -34,7 +34,7 @@ package struct SessionSchedule: Sendable {
         var lastUse: Moment
         /// The uptime at which the cache was first found without its ticket; nil if it has one.
         var missingSince: Double?
-        var isExpiryTold = false
+        var isExpiryReported = false
         var renewal = RenewalState()
         var signOut = SignOutState()
     }
@@ -91,10 +91,10 @@ package struct SessionSchedule: Sendable {
         guard var entry = entries[session.key] else {
             var entry = Entry(session: session, seen: now, lastUse: now)
             // Sessions that exist at the start are not reported.
-            entry.isExpiryTold = !firstLook.isOver && session.ticket.expires <= now.wall
+            entry.isExpiryReported = !firstLook.isOver && session.ticket.expires <= now.wall
             entries[session.key] = entry
             if session.ticket.expires > now.wall {
-                if firstLook.isOver { tell(.gotNewCredential, session, at: now) }
+                if firstLook.isOver { report(.gotNewCredential, session, at: now) }
                 if firstLook.isNew(session) { pending.append(.report(SessionEvent(.new, session))) }
             }
             return
@@ -106,10 +106,10 @@ package struct SessionSchedule: Sendable {
             entry.renewal.isStopped = false
             entry.renewal.failures = 0
             // With a clock that is far ahead, the new ticket is expired too, which is not reported again.
-            entry.isExpiryTold = entry.isExpiryTold && session.ticket.expires <= now.wall
+            entry.isExpiryReported = entry.isExpiryReported && session.ticket.expires <= now.wall
             entry.renewal.isFailureReported = false
             if session.ticket.expires > now.wall {
-                tell(.gotNewCredential, session, at: now)
+                report(.gotNewCredential, session, at: now)
                 let isSameSignIn = session.signedInAt == entry.session.signedInAt
                 pending.append(.report(SessionEvent(isSameSignIn ? .renewed : .new, session)))
             }
@@ -136,7 +136,7 @@ package struct SessionSchedule: Sendable {
         }
         entries[key] = nil
         pending.append(.report(SessionEvent(.destroyed, entry.session)))
-        if !entries.keys.contains(where: { $0.principal == key.principal }) { tell(.signedOut, entry.session, at: now) }
+        if !entries.keys.contains(where: { $0.principal == key.principal }) { report(.signedOut, entry.session, at: now) }
     }
 
     /// Records a use of a principal's tickets, or of all tickets for nil. Uses may be recorded late.
@@ -182,12 +182,12 @@ package struct SessionSchedule: Sendable {
     private mutating func noteExpiry(of key: SessionSnapshot.Key, at now: Moment) {
         guard let entry = entries[key] else { return }
         let isOver = entry.session.ticket.expires <= now.wall
-        if isOver, !entry.isExpiryTold { tell(.credentialExpired, entry.session, at: now) }
+        if isOver, !entry.isExpiryReported { report(.credentialExpired, entry.session, at: now) }
         // If a wrong clock is corrected, the ticket is valid again, and its expiry will be reported.
-        entries[key]?.isExpiryTold = isOver
+        entries[key]?.isExpiryReported = isOver
     }
 
-    mutating func tell(_ kind: AgentEvent.Kind, _ session: SessionSnapshot, at now: Moment, date: Date? = nil) {
+    mutating func report(_ kind: AgentEvent.Kind, _ session: SessionSnapshot, at now: Moment, date: Date? = nil) {
         pending.append(.send(AgentEvent(kind, realm: session.realm, principal: session.key.principal, date: date ?? now.wall)))
     }
 }
@@ -198,7 +198,7 @@ extension SessionSchedule {
     /// - Parameter isNews: Whether the change can have happened since the last look.
     private mutating func notePasswordChange(_ session: SessionSnapshot, isNews: Bool, at now: Moment) {
         guard let changed = passwords.takeChange(of: session), isNews else { return }
-        tell(.passwordChanged, session, at: now, date: changed)
+        report(.passwordChanged, session, at: now, date: changed)
     }
 
     /// Reports at most once a day that a password expires soon.
@@ -207,7 +207,7 @@ extension SessionSchedule {
             rules.configurations.passwordRules(for: session.realm).isNoticeDue(expires: expires, now: now.wall),
             passwords.takeNotice(for: key.principal, at: now.wall)
         else { return }
-        tell(.passwordExpiring, session, at: now, date: expires)
+        report(.passwordExpiring, session, at: now, date: expires)
     }
 }
 
@@ -241,7 +241,7 @@ private struct PasswordNotices: Sendable {
     /// Whether the expiry was not reported within the last day; records a report in that case.
     mutating func takeNotice(for principal: String, at now: Date) -> Bool {
         // Setting the clock back must not suppress the report for long.
-        if let told = expiries[principal], abs(now.timeIntervalSince(told)) < 86_400 { return false }
+        if let reported = expiries[principal], abs(now.timeIntervalSince(reported)) < 86_400 { return false }
         expiries[principal] = now
         return true
     }

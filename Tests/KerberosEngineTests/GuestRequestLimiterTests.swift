@@ -4,12 +4,12 @@ import Testing
 @testable import KerberosEngine
 
 struct GuestRequestLimiterTests {
-    private let limiter = PeerRequestLimiter()
+    private let limiter = GuestRequestLimiter()
 
     /// Runs a body while requests that do not end occupy every place, so that all others wait.
     private func withAllPlacesTaken(_ body: () async throws -> Void) async throws {
         let (entries, entry) = AsyncStream.makeStream(of: Void.self)
-        let requests = (0..<PeerRequestLimiter.limit).map { _ in AsyncStream.makeStream(of: Void.self) }
+        let requests = (0..<GuestRequestLimiter.limit).map { _ in AsyncStream.makeStream(of: Void.self) }
         let running = requests.map { request in
             Task { [limiter] in
                 try await limiter.run(for: 1001, subject: "a host") { () async throws(KerberosError) in
@@ -30,7 +30,7 @@ struct GuestRequestLimiterTests {
             let (endings, ending) = AsyncStream.makeStream(of: Int.self)
             // As many requests as may wait, and some more, which are refused.
             let excess = 8
-            let requests = (0..<PeerRequestLimiter.waitingLimit + excess).map { number in
+            let requests = (0..<GuestRequestLimiter.waitingLimit + excess).map { number in
                 Task { [limiter] in
                     _ = try? await limiter.run(for: 1001, subject: "a host") { () async throws(KerberosError) in }
                     ending.yield(number)
@@ -58,7 +58,7 @@ struct GuestRequestLimiterTests {
                 }
             }
             request.cancel()
-            #expect(await request.value < PeerRequestLimiter.patience)
+            #expect(await request.value < GuestRequestLimiter.patience)
         }
     }
 }

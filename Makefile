@@ -57,11 +57,14 @@ docs:
 	done
 
 # The Swift library is linked statically, so that the binaries run without Swift installed. All symbols are bound at start, so that the table
-# of their addresses is read-only afterwards.
-RELEASE = --static-swift-stdlib -Xlinker -s -Xlinker -z -Xlinker now
+# of their addresses is read-only afterwards. Nothing is exported, and ICU's data for other languages is left out: a third of the size.
+RELEASE = --static-swift-stdlib -Xlinker -s -Xlinker -z -Xlinker now -Xlinker --version-script=$(CURDIR)/Packaging/exported-symbols \
+    -Xlinker $(CURDIR)/.build/icu-data.o
 
 release:
-	@Scripts/install-packages libkrb5-dev
+	@Scripts/install-packages libkrb5-dev binutils python3
+	@mkdir -p .build
+	Scripts/icu-data .build/icu-data.o
 	swift build -c release --product ksso $(RELEASE)
 	swift build -c release --product ksso-realm $(RELEASE)
 

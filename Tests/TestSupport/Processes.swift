@@ -24,7 +24,8 @@ package func visibleStates(of arguments: String, in folder: String) -> [Characte
     }
 }
 
-/// Stops a process, and returns when all its threads have stopped. On a busy machine they still run for a while after SIGSTOP has been sent.
+/// Stops a process, and returns when all its threads have stopped. On a busy machine they still run for a while after SIGSTOP has been
+/// sent.
 package func suspend(_ process: pid_t) async throws {
     kill(process, SIGSTOP)
     let threads = "/proc/\(process)/task"

@@ -58,15 +58,15 @@ docs:
 
 # The Swift library is linked statically, so that the binaries run without Swift installed. All symbols are bound at start, so that the table
 # of their addresses is read-only afterwards. Nothing is exported, and ICU's data for other languages is left out: a third of the size.
-RELEASE = --static-swift-stdlib -Xlinker -s -Xlinker -z -Xlinker now -Xlinker --version-script=$(CURDIR)/Packaging/exported-symbols \
-    -Xlinker $(CURDIR)/.build/icu-data.o
+RELEASE = --static-swift-stdlib -Xlinker -s -Xlinker -z -Xlinker now -Xlinker --version-script=$(CURDIR)/Packaging/exported-symbols
+ICU_DATA = $(CURDIR)/.build/icu-data.o
 
 release:
 	@Scripts/install-packages libkrb5-dev binutils python3
 	@mkdir -p .build
-	Scripts/icu-data .build/icu-data.o
-	swift build -c release --product ksso $(RELEASE)
-	swift build -c release --product ksso-realm $(RELEASE)
+	Scripts/icu-data $(ICU_DATA)
+	KSSO_ICU_DATA=$(ICU_DATA) swift build -c release --product ksso $(RELEASE)
+	KSSO_ICU_DATA=$(ICU_DATA) swift build -c release --product ksso-realm $(RELEASE)
 
 # Builds nothing, so that root does not need Swift.
 install:

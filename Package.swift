@@ -13,6 +13,9 @@ let settings: [SwiftSetting] = [
 /// For targets above `Kerberos`: with warnings as errors every use of a pointer is marked `unsafe`, so that none leaks upward unseen.
 let safeSettings: [SwiftSetting] = settings + [.strictMemorySafety()]
 
+/// An object file that `make release` links before the Swift library: Scripts/icu-data says why.
+let programLinkerSettings: [LinkerSetting] = Context.environment["KSSO_ICU_DATA"].map { [.unsafeFlags([$0])] } ?? []
+
 let package = Package(
     name: "swift-kerberos-sso",
     platforms: [.macOS(.v15)],
@@ -184,7 +187,8 @@ let package = Package(
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
-            swiftSettings: settings
+            swiftSettings: settings,
+            linkerSettings: programLinkerSettings
         ),
         // A program of its own, so that the one that users install contains no test kit.
         .executableTarget(
@@ -198,7 +202,8 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "Yams", package: "Yams"),
             ],
-            swiftSettings: settings
+            swiftSettings: settings,
+            linkerSettings: programLinkerSettings
         ),
 
         .target(

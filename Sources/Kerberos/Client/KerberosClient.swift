@@ -22,14 +22,18 @@ public final class KerberosClient: Sendable {
     let clockOffset: ClockOffset
     /// The copies of tickets that requests use.
     let drafts = DraftCaches()
-    /// Runs the calls that may contact a KDC, which may be unreachable: each abandoned call holds a thread for half a minute.
-    private let network: RealmQueue
-    /// Runs calls that use a cache which another process may serve. Like the local worker's, its contexts report no clock offset.
-    private let servedCaches: RealmQueue
-    /// Runs calls that wait for no other process. Its context uses the clock offset that the other contexts have learned.
-    private let localWorker: RealmWorker
+    private let queues: Queues
     /// Lock order: this mutex, then that of a queue.
     private let state: Mutex<State>
+
+    private struct Queues: Sendable {
+        /// Runs the calls that may contact a KDC, which may be unreachable: each abandoned call holds a thread for half a minute.
+        let network: RealmQueue
+        /// Runs calls that use a cache which another process may serve. Like the local worker's, its contexts report no clock offset.
+        let servedCaches: RealmQueue
+        /// Runs calls that wait for no other process. Its context uses the clock offset that the other contexts have learned.
+        let local: RealmWorker
+    }
 
     private struct State {
         /// Until when KDCs from DNS are tried first, because the preferred ones did not answer; scopes without an entry use the
@@ -58,12 +62,12 @@ public final class KerberosClient: Sendable {
         self.configuration = configuration
         self.trace = trace
         self.clockOffset = clockOffset
-        network = RealmQueue(RealmWorker(configuration, clockOffset: clockOffset, trace: trace), abandonedCallLimit: 4)
-        servedCaches = RealmQueue(
-            RealmWorker(configuration, clockOffset: clockOffset, isLocal: true, trace: trace),
-            abandonedCallLimit: 1
+        func localWorker() -> RealmWorker { RealmWorker(configuration, clockOffset: clockOffset, isLocal: true, trace: trace) }
+        queues = Queues(
+            network: RealmQueue(RealmWorker(configuration, clockOffset: clockOffset, trace: trace), abandonedCallLimit: 4),
+            servedCaches: RealmQueue(localWorker(), abandonedCallLimit: 1),
+            local: localWorker()
         )
-        localWorker = RealmWorker(configuration, clockOffset: clockOffset, isLocal: true, trace: trace)
         state = Mutex(State())
     }
 
@@ -93,7 +97,7 @@ public final class KerberosClient: Sendable {
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (Context) throws(KerberosError) -> Value
     ) async throws(KerberosError) -> Value {
-        try await localWorker.run(body).get()
+        try await queues.local.run(body).get()
     }
 
     /// How long the server of a credential cache may take to answer. libkrb5 would wait for it without a limit.
@@ -113,12 +117,12 @@ public final class KerberosClient: Sendable {
             message: "the server of the credential caches did not answer within \(Self.cacheServerLimit.components.seconds) seconds. "
                 + "Restart it (the agent of ksso, ksso-kcm or sssd-kcm), or set KRB5CCNAME to another cache."
         )
-        guard !servedCaches.isBlocked else { throw silence }
+        guard !queues.servedCaches.isBlocked else { throw silence }
         let job = RealmJob(body)
-        servedCaches.submit(job)
+        queues.servedCaches.submit(job)
         let timer = Task {
             try await Task.sleep(for: Self.cacheServerLimit)
-            if job.abandon(with: silence) == .whileItRuns { self.servedCaches.countAbandonedCall() }
+            if job.abandon(with: silence) == .whileItRuns { self.queues.servedCaches.countAbandonedCall() }
         }
         defer { timer.cancel() }
         return try await job.result().get()
@@ -129,7 +133,7 @@ public final class KerberosClient: Sendable {
         state.withLock { state in
             if let limit = state.discoveredUntil[scope], limit < .now {
                 state.discoveredUntil[scope] = nil
-                network.setWorker(makeWorker(state))
+                queues.network.setWorker(makeWorker(state))
             }
             return state.route(scope)
         }
@@ -143,7 +147,7 @@ public final class KerberosClient: Sendable {
         let realms = state.withLock { state in
             let isNew = state.route(scope) != route
             state.discoveredUntil[scope] = route == .discovered ? .now + Self.discoveredTime : nil
-            if isNew { network.setWorker(makeWorker(state)) }
+            if isNew { queues.network.setWorker(makeWorker(state)) }
             return scope == .own ? [configuration.realm] : state.trustedRealms ?? []
         }
         guard route == .discovered else { return }
@@ -182,7 +186,7 @@ public final class KerberosClient: Sendable {
         _ body: @escaping @Sendable (Context, CallDeadline) throws(KerberosError) -> Value
     ) async throws(KerberosError) -> Value {
         let initial = if let limit { limit } else { try await defaultDeadline(realms) }
-        guard !network.isBlocked else {
+        guard !queues.network.isBlocked else {
             throw deadlineError(realms, subject: subject, detail: "earlier requests are still waiting for an answer")
         }
         let canceled = KerberosError(.canceled, subject: subject, message: "canceled.")
@@ -198,7 +202,7 @@ public final class KerberosClient: Sendable {
             return try body(context, deadline)
         }
         deadline.resume()
-        network.submit(job)
+        queues.network.submit(job)
         let timer = Task {
             try await deadline.expiry()
             self.stopWaiting(for: job, deadline, with: late())
@@ -226,7 +230,7 @@ public final class KerberosClient: Sendable {
     private func abandon<Value: Sendable>(_ job: RealmJob<Value>, with error: KerberosError) {
         // This wakes the caller, so it must not run under the lock.
         guard job.abandon(with: error) == .whileItRuns else { return }
-        state.withLock { network.replaceBlockedWorker(with: makeWorker($0)) }
+        state.withLock { queues.network.replaceBlockedWorker(with: makeWorker($0)) }
     }
 
     /// Where the realm's KDCs are looked for according to the profile and krb5.conf; makes no network request.

@@ -33,7 +33,7 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder)
         for name in names {
             let error = await expectFailure(.cacheUnusable) { _ = try await user.client.contents(of: name) }
-            #expect(error?.message.contains("other users can write to it. Remove its directory \(folder)") == true)
+            #expect(error?.message.contains("directory \(folder) cannot be used: other users can write to it. Run: chmod go-w") == true)
             await expectFailure(.cacheUnusable) {
                 try await user.client.replace(name, principal: user.principal, credentials: [user.ticket])
             }

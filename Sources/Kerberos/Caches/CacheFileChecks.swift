@@ -1,4 +1,5 @@
 internal import CKerberos
+internal import SystemSupport
 
 #if canImport(Glibc)
     internal import Glibc
@@ -88,20 +89,25 @@ enum CacheFileOwnership {
     /// collection, checks its directory too: libkrb5 opens a file there several times by its name.
     static func check(_ name: CredentialCacheName) throws(KerberosError) {
         try checkFolder(of: name)
-        if let path = name.path, let fault = fault(of: path, type: S_IFREG) { throw unusable(name, "the file", fault) }
+        if let path = name.path, let fault = fault(of: path, type: S_IFREG) { throw unusable(name, fault) }
     }
 
     /// Throws unless the directory of a DIR collection is missing, or belongs to the user and no other user can write to it.
     static func checkFolder(of name: CredentialCacheName) throws(KerberosError) {
         guard let folder = name.folder, let fault = fault(of: folder, type: S_IFDIR) else { return }
-        throw unusable(name, "its directory \(folder)", fault)
+        throw KerberosError(
+            .cacheUnusable,
+            subject: name.rawValue,
+            message: "the collection's directory \(folder) cannot be used: \(fault). Run: chmod go-w \(shellWord(folder)), if it is yours; "
+                + "or set KRB5CCNAME to another cache."
+        )
     }
 
-    private static func unusable(_ name: CredentialCacheName, _ object: String, _ fault: String) -> KerberosError {
+    private static func unusable(_ name: CredentialCacheName, _ fault: String) -> KerberosError {
         KerberosError(
             .cacheUnusable,
             subject: name.rawValue,
-            message: "this credential cache cannot be used: \(fault). Remove \(object), or set KRB5CCNAME to another cache."
+            message: "this credential cache cannot be used: \(fault). Remove the file, or set KRB5CCNAME to another cache."
         )
     }
 

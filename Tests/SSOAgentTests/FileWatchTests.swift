@@ -27,6 +27,17 @@ import Testing
         func chmod(_ name: String, _ mode: Int) throws {
             try files.setAttributes([.posixPermissions: mode], ofItemAtPath: path(name))
         }
+
+        /// Waits until no process has a file open for writing, which is when the kernel grants a lease for reading (fcntl(2)).
+        ///
+        /// A child process that another test is starting has a copy of each descriptor until it executes its program, and the event of
+        /// closing the file comes only then.
+        func settle(_ name: String) async throws {
+            let setLease: Int32 = 1024  // F_SETLEASE, which Glibc declares only with _GNU_SOURCE
+            let file = open(path(name), O_RDONLY | O_CLOEXEC)
+            defer { close(file) }
+            #expect(try await comesTrue { fcntl(file, setLease, Int32(F_RDLCK)) == 0 })
+        }
     }
 
     /// A change of what is watched: a folder `a/b` with the file `c`, or a link `l` to the file `t`, both next to `a`.
@@ -108,6 +119,7 @@ import Testing
         defer { place.remove() }
         try place.make("a/b")
         try place.write("old", to: "a/b/c")
+        try await place.settle("a/b/c")
         let table = try #require(FileWatchTable())
         defer { table.end() }
         #expect(table.update([place.path("a/b/c")]))
@@ -115,6 +127,7 @@ import Testing
         #expect(try String(contentsOfFile: place.path("a/b/c"), encoding: .utf8) == "old")
         #expect(!table.takeChanges())
         try place.replace("a/b/c")
+        try await place.settle("a/b/c")
         #expect(table.takeChanges() && !table.takeChanges())
         // Neither a file that is no longer watched nor a file that is open for writing, until it is closed, is reported.
         #expect(table.update([place.path("a/b")]))

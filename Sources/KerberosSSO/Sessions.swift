@@ -23,6 +23,50 @@ extension SingleSignOn {
         try await signIn(name, realm: realm, using: .prompter(prompt), options: options)
     }
 
+    /// Signs in unless a session is valid long enough, so that a program does not prompt each time it runs.
+    ///
+    /// ```swift
+    /// let session = try await sso.signInIfNeeded("alice", prompt: .terminal)
+    /// ```
+    ///
+    /// A ticket that expires sooner is renewed, or reacquired with the keytab or the stored password of its sign-in, without a prompt. If
+    /// no name is given and the profile names no principal, any session of the realm will do, because the name of an account here may
+    /// differ from that of its principal.
+    ///
+    /// - Parameters:
+    ///   - name: The principal's name, with or without a realm; nil is the profile's principal, else the one that is signed in, else the
+    ///     user.
+    ///   - realm: The realm of a name without one; nil is the default realm.
+    ///   - prompt: The prompter, such as `Kerberos/Prompter/terminal`.
+    ///   - validity: How long the ticket must be valid: longer than the program needs it, because a ticket without renewal ends in the
+    ///     middle of its work. A KDC may issue tickets that are valid for less: then every call signs in.
+    ///   - options: The options of the request for a ticket.
+    /// - Returns: The session.
+    /// - Throws: `KerberosError`. A wrong password is sent once.
+    @discardableResult
+    public func signInIfNeeded(
+        _ name: String? = nil,
+        realm: String? = nil,
+        prompt: any Prompter,
+        validFor validity: Duration = .seconds(300),
+        options: InitialCredentialOptions = .init()
+    ) async throws(KerberosError) -> Session {
+        try await signInIfNeeded(name, realm: realm, using: .prompter(prompt), validFor: validity, options: options)
+    }
+
+    /// Signs in with a password, a keytab or a prompter unless a session is valid long enough; see
+    /// `KerberosExtension/signInIfNeeded(_:realm:using:validFor:options:)`.
+    @discardableResult
+    public func signInIfNeeded(
+        _ name: String? = nil,
+        realm: String? = nil,
+        using source: InitialCredentialSource,
+        validFor validity: Duration = .seconds(300),
+        options: InitialCredentialOptions = .init()
+    ) async throws(KerberosError) -> Session {
+        try await kerberos.signInIfNeeded(name, realm: realm, using: source, validFor: validity, options: options)
+    }
+
     /// Signs in with a password, a keytab or a prompter; see `KerberosExtension/signIn(_:realm:using:options:cache:)`.
     @discardableResult
     public func signIn(

@@ -57,6 +57,12 @@ actor KeytabSession: SessionSource {
         return session
     }
 
+    func session(of principal: Principal?, orDefaultOf realm: String) async throws(KerberosError) -> Session {
+        let session = try await current()
+        if let principal, principal != session.principal { throw .notSignedIn(principal) }
+        return session
+    }
+
     func refresh(_ session: Session, prompter: (any Prompter)?) async throws(KerberosError) -> Session {
         try await acquireOnce(insteadOf: session)
     }

@@ -61,6 +61,11 @@ extension Session {
 
     /// Whether the ticket-granting ticket is valid at a time of this machine's clock.
     package func isValid(at date: Date) -> Bool { ticketExpires > date }
+
+    /// Whether the ticket-granting ticket is valid now, and for some time from now.
+    func isValid(for validity: Duration, from now: Date) -> Bool {
+        isSignedIn && isValid(at: now.addingTimeInterval(max(validity, .zero) / .seconds(1)))
+    }
 }
 
 extension Session {

@@ -24,6 +24,9 @@ protocol SessionSource: SessionReader {
     ///   - mayAsk: Whether a person may be prompted.
     func session(for plan: AuthorizationPlan, principal name: String?, mayAsk: Bool) async throws(KerberosError) -> Session
 
+    /// The session of a principal, or of a realm's default principal if none is named. Renews or acquires it if that needs no person.
+    func session(of principal: Principal?, orDefaultOf realm: String) async throws(KerberosError) -> Session
+
     /// The session as it is now; nil if it has ended, or if its cache belongs to another principal now.
     func current(_ session: Session) async throws(KerberosError) -> Session?
 

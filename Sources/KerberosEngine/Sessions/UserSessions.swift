@@ -39,10 +39,23 @@ final class UserSessions: SessionSource {
     func session(for plan: AuthorizationPlan, principal name: String?, mayAsk: Bool) async throws(KerberosError) -> Session {
         let list = try await store.read()
         let wanted = try wanted(for: plan, named: name, in: list)
-        let found = list.session(of: wanted, orDefaultOf: plan.realm)
+        return try await session(of: wanted, orDefaultOf: plan.realm, mayAsk: mayAsk, in: list)
+    }
+
+    func session(of principal: Principal?, orDefaultOf realm: String) async throws(KerberosError) -> Session {
+        try await session(of: principal, orDefaultOf: realm, mayAsk: false, in: try await store.read())
+    }
+
+    private func session(
+        of wanted: Principal?,
+        orDefaultOf realm: String,
+        mayAsk: Bool,
+        in list: SessionList
+    ) async throws(KerberosError) -> Session {
+        let found = list.session(of: wanted, orDefaultOf: realm)
         if let found { await offsets.writeOffset(of: found) }
         // Several requests may find no session at once. They share one sign-in and its prompt.
-        let flight = SessionFlight(realm: wanted?.realm ?? plan.realm, principal: wanted, mayAsk: mayAsk, endsWithItsWaiters: mayAsk)
+        let flight = SessionFlight(realm: wanted?.realm ?? realm, principal: wanted, mayAsk: mayAsk, endsWithItsWaiters: mayAsk)
         if let found, found.isUsable(at: store.now) {
             // As long as the old ticket is valid, callers do not wait for the KDC.
             if renewal.isDue(found) {

@@ -44,6 +44,24 @@ struct PrincipalNames: Sendable {
         }
     }
 
+    /// The principal whose session a sign-in would begin, and its realm. The principal is nil if neither the caller nor the profile names
+    /// one, so that any session of the realm will do.
+    func wanted(
+        _ name: String?,
+        realm: String?,
+        using source: InitialCredentialSource
+    ) async throws(KerberosError) -> (principal: Principal?, realm: String) {
+        switch (name, source) {
+        case (nil, .keytab), (nil, .clientKeytab), (.some, _):
+            let principal = try await principal(signingIn: name, realm: realm, using: source)
+            return (principal, principal.realm)
+        default:
+            let whole = try await defaultPrincipal(realm: realm)
+            let isConfigured = policy.configurations.first { $0.realm == whole.realm }?.principalName != nil
+            return (isConfigured ? whole : nil, whole.realm)
+        }
+    }
+
     /// The named principal; nil is ``defaultPrincipal(realm:)``.
     func principal(orDefault name: String?, realm: String?) async throws(KerberosError) -> Principal {
         if let name { try await principal(name, realm: realm) } else { try await defaultPrincipal(realm: realm) }

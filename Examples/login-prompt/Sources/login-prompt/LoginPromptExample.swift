@@ -4,17 +4,14 @@ import KerberosSSO
 
 /// A command line tool that signs in if necessary: `login-prompt [PRINCIPAL]`
 ///
-/// If the user is already signed in, it does not prompt. Otherwise it prompts on the terminal, even if standard input and output are
+/// If the user is signed in already, it does not prompt. Otherwise it prompts on the terminal, even if standard input and output are
 /// redirected. Every Kerberos program of the user can use the ticket.
 @main enum LoginPromptExample {
     static func main() async {
         do {
             let sso = try await SingleSignOn(.automatic)
-            let name = CommandLine.arguments.dropFirst().first
-            let wanted = try await sso.principal(name)
-            var session = try await sso.sessions().sessions.first { $0.principal == wanted && $0.isSignedIn }
-            if session == nil { session = try await sso.signIn(name, prompt: .terminal) }
-            if let session { print("Hello \(session.principal), until \(session.ticketExpires.formatted(.iso8601))") }
+            let session = try await sso.signInIfNeeded(CommandLine.arguments.dropFirst().first, prompt: .terminal)
+            print("Hello \(session.principal), until \(session.ticketExpires.formatted(.iso8601))")
         } catch let error as KerberosError where error.code == .canceled {
             exit(130)
         } catch {

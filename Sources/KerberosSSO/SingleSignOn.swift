@@ -56,6 +56,22 @@ public final class SingleSignOn: CredentialExtension {
         }
     }
 
+    /// Finds the profiles and creates the extension, as a process with another environment would.
+    ///
+    /// For tests with a realm of their own, which change no process-wide state:
+    ///
+    /// ```swift
+    /// let sso = try await SingleSignOn(.inProcess(profile), environment: realm.environment)     // a TestRealm of KerberosTesting
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - source: The source of profiles and tickets.
+    ///   - environment: The environment; see ``Settings/init(environment:)``.
+    /// - Throws: The errors of ``init(_:settings:)``.
+    public convenience init(_ source: Source = .automatic, environment: [String: String]) async throws {
+        try await self.init(source, settings: Settings(environment: environment))
+    }
+
     /// - Parameter cacheSocket: Where the agent serves the caches to use; nil uses those of the settings.
     private init(
         _ found: ProfileSearchResult,
@@ -173,5 +189,15 @@ extension SingleSignOn {
 
         /// Creates settings with the machine's defaults.
         public init() {}
+
+        /// Creates the settings of a process with another environment: `KRB5_CONFIG` lists the krb5.conf files, `KRB5CCNAME` is the
+        /// credential cache, and the variables of ``environment`` name profiles and directories. Neither the machine's krb5.conf nor a
+        /// running agent is used for what the environment names.
+        public init(environment: [String: String]) {
+            self.environment = environment
+            let files = (environment["KRB5_CONFIG"] ?? "").split(separator: ":").map(String.init)
+            if !files.isEmpty { base = .files(files) }
+            if let name = environment["KRB5CCNAME"], !name.isEmpty { defaultCacheName = name }
+        }
     }
 }

@@ -137,6 +137,7 @@ struct RealmFiles: Sendable {
             "KRB5_CLIENT_KTNAME": "FILE:\(directory)/client.keytab",
             "KRB5RCACHENAME": "dfl:",
             "KRB5RCACHEDIR": directory,
+            "KSSO_RUNTIME_DIR": "\(directory)/ksso",
         ]
         return parent.merging(own) { $1 }
     }

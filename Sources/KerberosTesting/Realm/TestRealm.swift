@@ -16,7 +16,8 @@ public struct TestRealm: Sendable {
     /// The path of the realm's krb5.conf.
     public let configurationPath: String
     /// The environment in which krb5 programs use only this realm: this process's own, with `KRB5_CONFIG`, `KRB5_KDC_PROFILE`,
-    /// `KRB5CCNAME`, `KRB5_KTNAME`, `KRB5_CLIENT_KTNAME`, `KRB5RCACHENAME` and `KRB5RCACHEDIR` replaced.
+    /// `KRB5CCNAME`, `KRB5_KTNAME`, `KRB5_CLIENT_KTNAME`, `KRB5RCACHENAME`, `KRB5RCACHEDIR` and `KSSO_RUNTIME_DIR` replaced. The last one
+    /// separates `ksso` and `SingleSignOn` from the user's own agent and caches.
     public let environment: [String: String]
 
     let files: RealmFiles

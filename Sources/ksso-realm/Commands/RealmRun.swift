@@ -149,11 +149,10 @@ struct RealmRun: AsyncParsableCommand {
 }
 
 extension RealmRun {
-    /// Returns the realm's environment, with variables that separate ksso from the user's own sessions and profiles. A profile that the
-    /// user has named is kept. Otherwise a new profile covers localhost and the servers, also over plain http.
+    /// Returns the realm's environment, with a variable that separates ksso from the user's own profiles. A profile that the user has
+    /// named is kept. Otherwise a new profile covers localhost and the servers, also over plain http.
     func privateEnvironment(_ realm: TestRealm, hosts: [String]) throws -> [String: String] {
         var environment = realm.environment
-        environment["KSSO_RUNTIME_DIR"] = "\(realm.directory)/ksso"
         guard environment["KSSO_PROFILE"]?.isEmpty ?? true else { return environment }
         let hosts = Set(hosts).union([RealmPlan.WebServer.localHost]).sorted().joined(separator: ", ")
         let profile = """

@@ -64,6 +64,10 @@ struct TestRealmTests {
         #expect(attributes[.posixPermissions] as? Int == 0o700)
     }
 
+    @Test func `the environment separates programs from the user's agent`() {
+        #expect(realm.environment["KSSO_RUNTIME_DIR"]?.hasPrefix("\(realm.directory)/") == true)
+    }
+
     @Test func `the environment of the test process stays unchanged`() {
         #expect(realm.environment["KRB5_CONFIG"] == realm.configurationPath)
         #expect(ProcessInfo.processInfo.environment["KRB5_CONFIG"] != realm.configurationPath)

@@ -45,6 +45,28 @@ import Testing
         #expect(documented.count == 15)
     }
 
+    /// The page for programs in other languages.
+    @Test func `the documentation lists every route with its audience and its summary`() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let page = root.appending(path: "Sources/SSOAgentClient/SSOAgentClient.docc/AgentAPI.md")
+        let rows = try String(contentsOf: page, encoding: .utf8).split(separator: "\n").filter { $0.contains(" /v1/") && $0.hasPrefix("|") }
+        let documented = rows.map { $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }
+        let expected = names(below: "paths:", indent: 2).flatMap { path in
+            names(below: "  \(path):", indent: 4).filter { $0 != "parameters" }.map { method in
+                ["`\(method.uppercased()) \(path)`", audience(of: method, path), summary(of: method, path)]
+            }
+        }
+        #expect(documented == expected)
+    }
+
+    private func summary(of method: String, _ path: String) -> String {
+        let lines = Self.text.components(separatedBy: "\n")
+        let operation = lines.drop { $0 != "  \(path):" }.drop { $0 != "    \(method):" }.dropFirst()
+        let line = operation.first { $0.hasPrefix("      summary: ") || !$0.hasPrefix("      ") } ?? ""
+        return String(line.dropFirst("      summary: ".count))
+    }
+
     @Test(arguments: [
         ("AuthorizeRequest", fields(AuthorizeRequest(url: ""))),
         ("AuthorizeReply", fields(AuthorizeReply(outcome: .completed))),

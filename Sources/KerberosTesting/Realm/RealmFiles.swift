@@ -11,6 +11,8 @@ struct RealmFiles: Sendable {
         var ports: [Int]
         /// The port of its password-changing service; nil if it has none.
         var passwordPort: Int?
+        /// The path of the authority of its certificates; nil if it accepts none. That of the realm itself is a default for all realms.
+        var authorityPath: String?
     }
 
     private(set) var options: TestRealmOptions
@@ -56,7 +58,8 @@ struct RealmFiles: Sendable {
         let realms = reachable.map { peer in
             let password = peer.passwordPort.map { "        kpasswd_server = \(peer.address):\($0)\n" } ?? ""
             let centers = peer.ports.map { "        kdc = \(peer.address):\($0)\n" }.joined()
-            return "    \(peer.realm) = {\n\(centers)\(password)    }\n"
+            let anchors = peer.authorityPath.map { "        pkinit_anchors = FILE:\($0)\n" } ?? ""
+            return "    \(peer.realm) = {\n\(centers)\(password)\(anchors)    }\n"
         }.joined()
         let modules = options.pluginModules.sorted { $0.key < $1.key }.map { "    \($0.key) = {\n        module = \($0.value)\n    }\n" }
         return """

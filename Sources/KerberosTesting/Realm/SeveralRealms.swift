@@ -22,7 +22,17 @@ nonisolated(nonsending) public func withTestRealms<R>(
     return try await withRealms(options[...], links: links, started: []) { realms in
         for realm in realms {
             let others = realms.filter { $0.name != realm.name }
-            try realm.center.setPeers(others.map { try RealmFiles.Peer(realm: $0.name, address: $0.address, ports: $0.center.clientPorts) })
+            try realm.center.setPeers(
+                others.map { other in
+                    let authority = other.files.options.acceptsCertificates ? other.certificateAuthorityPath : nil
+                    return try RealmFiles.Peer(
+                        realm: other.name,
+                        address: other.address,
+                        ports: other.center.clientPorts,
+                        authorityPath: authority
+                    )
+                }
+            )
         }
         return try await body(realms)
     }

@@ -49,7 +49,7 @@ struct RealmFlags: ParsableArguments {
     var listen: String?
     @Flag(help: "Accept password changes (kpasswd) in the first realm.")
     var passwordChanges = false
-    @Flag(help: "Let users of the first realm sign in with certificates (PKINIT).")
+    @Flag(help: "Create a certificate for each user of the first realm, for signing in (PKINIT).")
     var certificates = false
     @Flag(help: "Require FAST for sign-ins to the first realm.")
     var fast = false

@@ -15,9 +15,19 @@ struct RealmRun: AsyncParsableCommand {
         discussion: """
             For tests only: passwords are visible in the process list. The realm is removed when the command exits.
 
+            VARIABLES (in addition to those of krb5):
+              KSSO_REALM_URL                the first web server; /hello requires a ticket
+              KSSO_REALM_URL_NAME           each of several servers, by the name in the
+                                            plan in upper case, or else by its number
+              KSSO_REALM_CERTIFICATE[_NAME] the certificate of a server with TLS
+              KSSO_REALM_IDENTITY_USER      with --certificates, that of a user, for
+                                            ksso login --certificate
+
             EXAMPLES:
               ksso realm run --user alice:secret -- kinit alice
               ksso realm run --user alice:secret --web -- bash
+              ksso realm run --user alice:secret --certificates -- \\
+                sh -c 'ksso login alice --certificate $KSSO_REALM_IDENTITY_ALICE'
             """
     )
 
@@ -76,6 +86,7 @@ struct RealmRun: AsyncParsableCommand {
         }
         do {
             try plan.checkNames()
+            try plan.checkVariables()
         } catch {
             throw CommandFailure(.usage, error.message)
         }
@@ -103,14 +114,18 @@ struct RealmRun: AsyncParsableCommand {
             try await withServers(plan.web[...], in: realms) { servers in
                 // Starting Apache may have created its key.
                 if let keytab { try copyKeys(of: realms, to: keytab) }
+                let described = try await describe(realms, of: plan)
                 var environment = try privateEnvironment(realms[0], hosts: plan.web.map(\.host))
                 DispatchLog.restore(in: &environment)
                 environment[EnclosingRealm.controlVariable] = control.path
-                if let first = servers.first {
-                    environment["KSSO_REALM_URL"] = first.url
-                    environment["KSSO_REALM_CERTIFICATE"] = first.certificate
-                }
-                return try await serve(describe(realms, servers, environment), environment, signal: signal)
+                environment.merge(RealmVariables.web(servers)) { $1 }
+                environment.merge(RealmVariables.identities(described)) { $1 }
+                let description = RealmDescription(
+                    realms: described,
+                    web: servers,
+                    environment: environment.filter { $0.key.hasPrefix("KRB5") || $0.key.hasPrefix("KSSO_") }
+                )
+                return try await serve(description, environment, signal: signal)
             }
         }
     }
@@ -129,7 +144,7 @@ struct RealmRun: AsyncParsableCommand {
             let options = ProtectedWebServerOptions(host: wanted.host, connectionBound: wanted.isConnectionBound, usesTLS: wanted.usesTLS)
             return try await withProtectedWebServer(realm: realm, options) { server in
                 let certificate = wanted.usesTLS ? server.certificatePath : nil
-                let started = started + [.init(realm: realm.name, url: server.url, certificate: certificate)]
+                let started = started + [.init(name: wanted.name, realm: realm.name, url: server.url, certificate: certificate)]
                 return try await withServers(rest.dropFirst(), in: realms, started: started, body)
             }
         case .acceptor:
@@ -141,7 +156,8 @@ struct RealmRun: AsyncParsableCommand {
                 recordsRequests: false
             )
             return try await withAcceptorServer(realm: realm, options) { server in
-                let started = started + [.init(realm: realm.name, url: server.url, certificate: identity?.certificatePath)]
+                let started =
+                    started + [.init(name: wanted.name, realm: realm.name, url: server.url, certificate: identity?.certificatePath)]
                 return try await withServers(rest.dropFirst(), in: realms, started: started, body)
             }
         }
@@ -152,7 +168,8 @@ extension RealmRun {
     /// Returns the realm's environment, with a variable that separates ksso from the user's own profiles. A profile that the user has
     /// named is kept. Otherwise a new profile covers localhost and the servers, also over plain http.
     func privateEnvironment(_ realm: TestRealm, hosts: [String]) throws -> [String: String] {
-        var environment = realm.environment
+// A realm in a realm does not have the servers and users of the outer one.
+        var environment = realm.environment.filter { !$0.key.hasPrefix(RealmVariables.prefix) }
         guard environment["KSSO_PROFILE"]?.isEmpty ?? true else { return environment }
         let hosts = Set(hosts).union([RealmPlan.WebServer.localHost]).sorted().joined(separator: ", ")
         let profile = """
@@ -200,20 +217,13 @@ extension RealmRun {
         }
     }
 
-    func describe(_ realms: [TestRealm], _ servers: [RealmDescription.Server], _ environment: [String: String]) -> RealmDescription {
-        RealmDescription(
-            realms: realms.map { realm in
-                RealmDescription.Realm(
-                    name: realm.name,
-                    kdc: "\(realm.address):\(realm.networks.first?.port ?? realm.kdcPort)",
-                    configuration: realm.configurationPath,
-                    keytab: realm.keytabPath,
-                    directory: realm.directory
-                )
-            },
-            web: servers,
-            environment: environment.filter { $0.key.hasPrefix("KRB5") || $0.key.hasPrefix("KSSO_") }
-        )
+    private func describe(_ realms: [TestRealm], of plan: RealmPlan) async throws -> [RealmDescription.Realm] {
+        var described: [RealmDescription.Realm] = []
+        // withTestRealms starts the realms of the plan in its order.
+        for (realm, options) in zip(realms, plan.realms) {
+            described.append(.init(realm, certificates: try await RealmDescription.Certificate.make(options, in: realm)))
+        }
+        return described
     }
 
     func serve(_ description: RealmDescription, _ environment: [String: String], signal: ProcessSignals) async throws -> Int32 {
@@ -266,29 +276,6 @@ extension RealmRun {
             throw CommandFailure(ExitStatus(rawValue: 127), "\(program): there is no such program.")
         }
     }
-}
-
-/// The document that `ksso realm run --json` prints on one line.
-struct RealmDescription: Encodable {
-    struct Realm: Encodable {
-        let name: String
-        let kdc: String
-        let configuration: String
-        let keytab: String
-        let directory: String
-    }
-
-    struct Server: Encodable {
-        let realm: String
-        let url: String
-        /// The certificate to trust; nil for plain http.
-        let certificate: String?
-    }
-
-    let realms: [Realm]
-    let web: [Server]
-    /// The variables for programs that are to use the realm.
-    let environment: [String: String]
 }
 
 /// Detects that the other end of standard input is closed.

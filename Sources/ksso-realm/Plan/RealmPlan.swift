@@ -32,6 +32,22 @@ struct RealmPlan: Sendable {
         }
     }
 
+    /// Throws if two users would have the same variable for their certificates.
+    func checkVariables() throws(KerberosTestingError) {
+        var users: [String: String] = [:]
+        for (index, realm) in realms.enumerated() where realm.acceptsCertificates {
+            for user in realm.userNames {
+                let suffix = RealmVariables.suffix(user: user, of: realm.name, isFirst: index == 0)
+                let name = "\(user)@\(realm.name)"
+                guard let other = users.updateValue(name, forKey: suffix) else { continue }
+                throw KerberosTestingError(
+                    .invalidArgument,
+                    "\(other) and \(name) have the same variable KSSO_REALM_IDENTITY_\(suffix) for their certificates. Rename one of them."
+                )
+            }
+        }
+    }
+
     /// A web server whose page /hello requires a ticket.
     struct WebServer: Sendable {
         /// The host name for 127.0.0.1.
@@ -42,6 +58,8 @@ struct RealmPlan: Sendable {
         }
 
         var kind = Kind.apache
+        /// The name in the server's variables; nil means its number.
+        var name: String?
         /// The realm whose keys the server uses; nil means the first one.
         var realm: String?
         var host = Self.localHost
@@ -72,8 +90,12 @@ extension RealmPlan {
         }
         guard !realms.isEmpty else { throw PlanFault("", "realms is missing: a list of realms, each with a name.") }
         for words in try plan.texts("trusts") { trusts.append(try trust(words)) }
-        for mapping in try plan.mappings("web", keys: ["server", "realm", "host", "tls", "connectionBound"]) {
-            add(try server(mapping))
+        for mapping in try plan.mappings("web", keys: ["name", "server", "realm", "host", "tls", "connectionBound"]) {
+            let server = try server(mapping)
+            if let name = server.name.map(RealmVariables.suffix), web.contains(where: { $0.name.map(RealmVariables.suffix) == name }) {
+                throw PlanFault(mapping.place("name"), "another server also has the variable KSSO_REALM_URL_\(name).")
+            }
+            add(server)
         }
         guard let address = try plan.text("listen") else { return }
         do throws(KerberosTestingError) { _ = try ListeningAddress(address) } catch { throw PlanFault("listen", error.message) }
@@ -82,7 +104,7 @@ extension RealmPlan {
 
     private static let realmKeys: Set<String> = [
         "name", "users", "principals", "policies", "services", "ticketLifetime", "renewableLifetime", "clockOffset", "kdcs",
-        "passwordChanges", "certificates", "fast", "faults", "fault",
+        "passwordChanges", "certificates", "pluginDirectory", "fast", "faults", "fault",
     ]
 
     private static func fault(_ words: String, _ place: String) throws(PlanFault) -> NetworkFault {
@@ -105,6 +127,10 @@ extension RealmPlan {
             }
             server.kind = kind
         }
+        server.name = try mapping.text("name")
+        if let name = server.name, name.wholeMatch(of: /[A-Za-z][A-Za-z0-9_-]*/) == nil {
+            throw PlanFault(mapping.place("name"), "a name begins with a letter and has letters, digits, - and _ only.")
+        }
         server.realm = try mapping.text("realm")
         if let realm = server.realm, !realms.contains(where: { $0.name == realm }) {
             throw PlanFault(mapping.place("realm"), "there is no realm \(realm) in this file.")
@@ -117,6 +143,12 @@ extension RealmPlan {
 }
 
 extension TestRealmOptions {
+    /// The principals that are persons, in order: those with a password, and those whose name has only one component.
+    var userNames: [String] {
+        let persons = principals.filter { $0.password != nil || !$0.name.contains("/") }
+        return Set(users.keys).union(persons.map { String($0.name.prefix { $0 != "@" }) }).sorted()
+    }
+
     /// Reads the options of one realm of a plan.
     init(_ mapping: PlanMapping) throws(PlanFault) {
         self.init(name: try mapping.needed("name"))
@@ -135,6 +167,7 @@ extension TestRealmOptions {
         kdcCount = try mapping.number("kdcs") ?? 1
         acceptsPasswordChanges = try mapping.flag("passwordChanges")
         acceptsCertificates = try mapping.flag("certificates")
+        pluginDirectory = try mapping.text("pluginDirectory")
         demandsFAST = try mapping.flag("fast")
         faultProxy = try mapping.flag("faults") || mapping.node("fault") != nil
     }

@@ -37,9 +37,12 @@ struct TrustOptions: ParsableArguments {
         } else {
             isOwn = false
         }
-        // Set inside `ksso realm run`.
-        if let file = variable("KSSO_REALM_CERTIFICATE") {
-            tls.additionalTrustRoots.append(.certificates(try Self.certificates(in: file, named: "KSSO_REALM_CERTIFICATE")))
+        // Set inside `ksso realm run`. The first server has two variables if there are several servers.
+        let prefix = EnclosingRealm.certificateVariable
+        var files: Set<String> = []
+        for name in environment.keys.sorted() where name == prefix || name.hasPrefix("\(prefix)_") {
+            guard let file = variable(name), files.insert(file).inserted else { continue }
+            tls.additionalTrustRoots.append(.certificates(try Self.certificates(in: file, named: name)))
             isOwn = true
         }
         return isOwn ? tls : nil

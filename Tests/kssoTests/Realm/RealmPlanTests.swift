@@ -35,6 +35,7 @@ struct RealmPlanTests {
             echo alice-secret | ksso login alice --password-stdin --quiet
             kvno -q HTTP/web.b.test@B.TEST HTTP/old.test
             curl -sS --cacert "$KSSO_REALM_CERTIFICATE" --negotiate -u : "$KSSO_REALM_URL/hello"
+            [ "$KSSO_REALM_URL" = "$KSSO_REALM_URL_INTRANET" ] && [ -n "$KSSO_REALM_URL_PARTNER" ]
             klist -e -k "$KRB5_KTNAME" | grep -A0 old.test
             echo Bob-secret-1 | ksso login bob --password-stdin || echo "bob $?"
             echo carol-secret | ksso login carol --password-stdin || echo "carol $?"

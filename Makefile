@@ -89,7 +89,9 @@ deb: release
 examples: build
 	Examples/shell/check $(KSSO)
 	Examples/java/check $(KSSO)
-	Examples/python/check $(KSSO)
+	Examples/junit-extension/check $(KSSO)
+	Examples/pytest-plugin/check $(KSSO)
+	Documentation/testing/check $(KSSO)
 
 # The package in a virtual machine: systemd, PAM, sshd and a KDC, an administrator and two users.
 system-test: release
@@ -112,4 +114,4 @@ measure:
 	@Scripts/measure
 
 clean:
-	rm -rf .build .build-address .build-thread Benchmarks/.build Fuzzing/.build Examples/agent-client/.build Examples/login-prompt/.build Examples/python/.build
+	rm -rf .build .build-address .build-thread Benchmarks/.build Fuzzing/.build Examples/agent-client/.build Examples/login-prompt/.build Examples/pytest-plugin/.build Examples/junit-extension/.build

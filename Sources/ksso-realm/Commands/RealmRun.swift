@@ -168,7 +168,7 @@ extension RealmRun {
     /// Returns the realm's environment, with a variable that separates ksso from the user's own profiles. A profile that the user has
     /// named is kept. Otherwise a new profile covers localhost and the servers, also over plain http.
     func privateEnvironment(_ realm: TestRealm, hosts: [String]) throws -> [String: String] {
-// A realm in a realm does not have the servers and users of the outer one.
+        // A realm in a realm does not have the servers and users of the outer one.
         var environment = realm.environment.filter { !$0.key.hasPrefix(RealmVariables.prefix) }
         guard environment["KSSO_PROFILE"]?.isEmpty ?? true else { return environment }
         let hosts = Set(hosts).union([RealmPlan.WebServer.localHost]).sorted().joined(separator: ", ")

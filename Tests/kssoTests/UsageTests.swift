@@ -61,6 +61,24 @@ struct UsageTests {
     }
 
     @Test(arguments: [
+        ("stauts", "stauts", "status"), ("profile chekc corp.yaml", "chekc', 'corp.yaml", "check"), ("realm rnu", "rnu", "run"),
+        ("agent --hlep", "--hlep", "--help"), ("login --remeber", "--remeber", "--remember"),
+    ])
+    func `a usage error suggests the word that is probably meant`(command: String, words: String, meant: String) async throws {
+        let result = try await station.run(["ksso"] + command.split(separator: " ").map(String.init))
+        #expect(result.exitStatus == 64)
+        let line = try #require(result.errors.split(separator: "\n").first)
+        #expect(line.hasPrefix("Error: ") && line.hasSuffix("'\(words)'. Did you mean '\(meant)'?"), "\(result)")
+        #expect(result.errors.contains("\nUsage: ksso"), "\(result)")
+    }
+
+    @Test(arguments: ["nonsense", "ab", "profile nonsense", "--nonsense", "status extra"])
+    func `a usage error suggests no word that is not similar`(command: String) async throws {
+        let result = try await station.run(["ksso"] + command.split(separator: " ").map(String.init))
+        #expect(result.exitStatus == 64 && !result.errors.contains("Did you mean"), "\(result)")
+    }
+
+    @Test(arguments: [
         (["agent", "run", "--keep-expired", "7"], "--keep-expired <time>': write a time with units, such as 12h or 7d, or never."),
         (["agent", "run", "--event-timeout", "soon"], "--event-timeout <time>': write a time with units, such as 90s, 30m, 10h or 1d12h;"),
         (["status", "--valid-for", "x"], "--valid-for <valid-for>': write a time with units, such as 90s, 30m, 10h or 1d12h;"),

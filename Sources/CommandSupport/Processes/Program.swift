@@ -21,7 +21,9 @@ extension AsyncParsableCommand {
             failure.report()
             status = failure.status
         } catch {
-            exit(withError: error)
+            let message = ParserMessage(error, Self.self, arguments: arguments ?? Array(CommandLine.arguments.dropFirst()))
+            message.show()
+            status = message.status
         }
         // exit(3) would run libkrb5's cleanup, which destroys locks that an abandoned call may still hold.
         fflush(nil)

@@ -1,3 +1,5 @@
+internal import SystemSupport
+
 /// Suggests the known key for a misspelled one.
 enum Spelling {
     /// The maximum number of differing letters.
@@ -20,12 +22,12 @@ enum Spelling {
 
     /// Whether two words differ only in case or in up to two letters.
     static func isClose(_ word: String, to other: String) -> Bool {
-        word.lowercased() == other.lowercased() || (distance(word, other) ?? .max) <= tolerance
+        word.lowercased() == other.lowercased() || (word.editDistance(to: other, tolerance: tolerance) ?? .max) <= tolerance
     }
 
     private static func nearest(to name: String, among candidates: [ProfileKey]) -> ProfileKey? {
         candidates
-            .compactMap { candidate in distance(name, candidate.name).map { (candidate, $0) } }
+            .compactMap { candidate in name.editDistance(to: candidate.name, tolerance: tolerance).map { (candidate, $0) } }
             // Two wrong letters in a word of five are too many.
             .filter { $0.1 <= tolerance && $0.1 * 3 <= name.count }
             .min { $0.1 < $1.1 }?.0
@@ -37,26 +39,5 @@ enum Spelling {
         case (.payload, .extensionData): "\(key.name) next to ExtensionData"
         default: key.name
         }
-    }
-
-    /// The number of bytes to insert, delete, replace or swap with their neighbor; nil if the lengths differ by more than the tolerance.
-    private static func distance(_ left: String, _ right: String) -> Int? {
-        let (left, right) = (Array(left.utf8), Array(right.utf8))
-        guard abs(left.count - right.count) <= tolerance else { return nil }
-        guard !left.isEmpty, !right.isEmpty else { return max(left.count, right.count) }
-        var rows = [Array(0...right.count)]
-        for row in 1...left.count {
-            var current = [row]
-            for column in 1...right.count {
-                let replaced = rows[row - 1][column - 1] + (left[row - 1] == right[column - 1] ? 0 : 1)
-                var best = min(rows[row - 1][column] + 1, current[column - 1] + 1, replaced)
-                if row > 1, column > 1, left[row - 1] == right[column - 2], left[row - 2] == right[column - 1] {
-                    best = min(best, rows[row - 2][column - 2] + 1)
-                }
-                current.append(best)
-            }
-            rows.append(current)
-        }
-        return rows[left.count][right.count]
     }
 }

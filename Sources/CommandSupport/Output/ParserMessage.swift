@@ -1,0 +1,60 @@
+package import ArgumentParser
+internal import Foundation
+internal import SystemSupport
+
+/// What ArgumentParser prints instead of running a command: a help text, the version, or a usage error.
+package struct ParserMessage {
+    package let text: String
+    package let status: ExitStatus
+
+    /// - Parameters:
+    ///   - error: What parsing or running the command threw.
+    ///   - root: The program's first command.
+    ///   - arguments: The program's arguments.
+    package init(_ error: any Error, _ root: any ParsableCommand.Type, arguments: [String]) {
+        status = ExitStatus(rawValue: root.exitCode(for: error).rawValue)
+        let text = root.fullMessage(for: error)
+        self.text = status == .done ? text : Self.suggesting(text, root, arguments)
+    }
+
+    /// Prints help to standard output, and an error to standard error.
+    package func show() {
+        guard !text.isEmpty else { return }
+        let data = Data("\(text)\n".utf8)
+        if status == .done { Console.write(data, to: .standardOutput) } else { try? FileHandle.standardError.write(contentsOf: data) }
+    }
+}
+
+extension ParserMessage {
+    /// Adds the subcommand that an unknown word probably means. ArgumentParser does this only for options of the command.
+    private static func suggesting(_ text: String, _ root: any ParsableCommand.Type, _ arguments: [String]) -> String {
+        guard let (word, names) = unknownWord(in: arguments, of: root), let name = nearest(to: word, among: names) else { return text }
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        guard lines[0].contains("'\(word)'"), !lines[0].contains("Did you mean") else { return text }
+        lines[0] += ". Did you mean '\(name)'?"
+        return lines.joined(separator: "\n")
+    }
+
+    /// The first word that is not a subcommand where one is expected, and the words that are possible there.
+    private static func unknownWord(in arguments: [String], of root: any ParsableCommand.Type) -> (word: String, names: [String])? {
+        var command = root
+        for word in arguments {
+            let subcommands = command.configuration.subcommands
+            guard !subcommands.isEmpty else { return nil }
+            if word.hasPrefix("-") { return (word, ["--help", "--version"]) }
+            guard let next = subcommands.first(where: { $0._commandName == word }) else {
+                return (word, subcommands.filter { $0.configuration.shouldDisplay }.map { $0._commandName })
+            }
+            command = next
+        }
+        return nil
+    }
+
+    /// Returns nil if no name is similar: at most two letters may differ, and only one in each three.
+    private static func nearest(to word: String, among names: [String]) -> String? {
+        let tolerance = 2
+        let distances = names.compactMap { name in word.editDistance(to: name, tolerance: tolerance).map { (name: name, distance: $0) } }
+        guard let best = distances.min(by: { $0.distance < $1.distance }) else { return nil }
+        return best.distance <= tolerance && best.distance * 3 <= best.name.count ? best.name : nil
+    }
+}

@@ -18,12 +18,13 @@ struct UsageTests {
         struct Document: Decodable { let command: Command }
 
         let commandName: String
+        let shouldDisplay: Bool
         let subcommands: [Command]?
 
         /// The words of this command and of every command below it.
         func paths(after words: [String] = []) -> [[String]] {
             let own = words + commandName.split(separator: " ").map(String.init)
-            return [own] + (subcommands ?? []).flatMap { $0.paths(after: own) }
+            return [own] + (subcommands ?? []).filter(\.shouldDisplay).flatMap { $0.paths(after: own) }
         }
     }
 
@@ -43,6 +44,8 @@ struct UsageTests {
         for command in commands {
             let result = try await station.run(command + ["--help"])
             #expect(result.exitStatus == 0 && result.errors == "" && result.output.contains("USAGE: ksso"), "\(command): \(result)")
+            let name = command.joined(separator: " ")
+            #expect(result.output.contains(/\n\nEXAMPLES:\n( +\S.*\n)+$/) && result.output.contains("  \(name)"), "\(command): \(result)")
         }
     }
 

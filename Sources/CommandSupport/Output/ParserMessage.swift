@@ -14,7 +14,7 @@ package struct ParserMessage {
     package init(_ error: any Error, _ root: any ParsableCommand.Type, arguments: [String]) {
         status = ExitStatus(rawValue: root.exitCode(for: error).rawValue)
         let text = root.fullMessage(for: error)
-        self.text = status == .done ? text : Self.suggesting(text, root, arguments)
+        self.text = status == .done ? Self.endingWithExamples(text) : Self.suggesting(text, root, arguments)
     }
 
     /// Prints help to standard output, and an error to standard error.
@@ -56,5 +56,24 @@ extension ParserMessage {
         let distances = names.compactMap { name in word.editDistance(to: name, tolerance: tolerance).map { (name: name, distance: $0) } }
         guard let best = distances.min(by: { $0.distance < $1.distance }) else { return nil }
         return best.distance <= tolerance && best.distance * 3 <= best.name.count ? best.name : nil
+    }
+
+    /// Moves the examples, which are part of the description above the usage, to the end, and does not wrap their lines, so that they can be
+    /// copied.
+    private static func endingWithExamples(_ help: String) -> String {
+        guard let examples = help.range(of: "\nEXAMPLES:\n"),
+            let usage = help.range(of: "\nUSAGE: ", range: examples.upperBound..<help.endIndex)
+        else { return help }
+        var lines: [String] = []
+        for line in help[examples.upperBound..<usage.lowerBound].split(separator: "\n") {
+            // The rest of a wrapped line is not indented.
+            if let last = lines.last, !line.hasPrefix(" ") {
+                lines[lines.count - 1] = "\(last) \(line)"
+            } else {
+                lines.append(String(line))
+            }
+        }
+        let rest = help[usage.lowerBound...].trimmingCharacters(in: .newlines)
+        return "\(help[..<examples.lowerBound])\n\(rest)\n\nEXAMPLES:\n\(lines.joined(separator: "\n"))"
     }
 }

@@ -35,6 +35,11 @@ struct KSSOCommand: AsyncParsableCommand {
 
     /// Parses the arguments, runs the command, and exits with its status.
     static func run() async -> Never {
-        await runProgram(RealmForwarding.routingHelp(Array(CommandLine.arguments.dropFirst())), prepare: warnOfRelativeRuntimeDirectory)
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        if let script = CompletionScript(arguments: arguments) {
+            Console.write(Data("\(script.text)\n".utf8), to: .standardOutput)
+            _exit(ExitStatus.done.rawValue)
+        }
+        await runProgram(RealmForwarding.routingHelp(arguments), prepare: warnOfRelativeRuntimeDirectory)
     }
 }

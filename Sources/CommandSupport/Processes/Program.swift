@@ -10,7 +10,7 @@ extension AsyncParsableCommand {
     package static func runProgram(_ arguments: [String]? = nil, prepare: () -> Void = {}) async -> Never {
         var status = ExitStatus.done
         do {
-            var command = try parseAsRoot(arguments)
+            var command = try await asyncParseAsRoot(arguments)
             prepare()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()

@@ -28,7 +28,7 @@ struct RealmCommand: AsyncParsableCommand {
                 """
         )
 
-        @Argument(help: "The fault, such as drop or delay=200ms.")
+        @Argument(help: "The fault, such as drop or delay=200ms.", completion: .list(NetworkFault.names))
         var fault: String
         @Option(help: "Select this realm; by default the first one.")
         var realm: String?

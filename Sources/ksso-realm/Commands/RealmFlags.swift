@@ -7,7 +7,8 @@ struct RealmFlags: ParsableArguments {
         help: ArgumentHelp(
             "Read the realms from this YAML file instead of flags; see the documentation of KerberosTesting.",
             valueName: "plan"
-        )
+        ),
+        completion: .file(extensions: ["yaml", "yml"])
     )
     var file: String?
     @Option(help: ArgumentHelp("Create a realm with this name; by default EXAMPLE.TEST; may be repeated.", valueName: "realm"))
@@ -29,7 +30,8 @@ struct RealmFlags: ParsableArguments {
         help: ArgumentHelp(
             "Start with a fault between clients and the first realm's KDC: drop, refuse, black-hole, delay=200ms, error=29 and others.",
             valueName: "fault"
-        )
+        ),
+        completion: .list(NetworkFault.names)
     )
     var fault: String?
     @Option(

@@ -32,7 +32,7 @@ struct RealmRun: AsyncParsableCommand {
     )
 
     @OptionGroup var flags: RealmFlags
-    @Option(help: ArgumentHelp("Also write the services' keys to this file.", valueName: "file"))
+    @Option(help: ArgumentHelp("Also write the services' keys to this file.", valueName: "file"), completion: .file())
     var keytab: String?
     @Flag(help: "Also start an Apache server whose page $KSSO_REALM_URL/hello requires a ticket.")
     var web = false

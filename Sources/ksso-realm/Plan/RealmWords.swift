@@ -4,6 +4,12 @@ internal import Foundation
 internal import KerberosTesting
 
 extension NetworkFault {
+    /// The names of the faults, for the completion of a shell. A name that ends in `=` requires a value.
+    static let names = [
+        "pass", "drop", "drop-reply", "refuse", "black-hole", "reply-too-big", "corrupt", "corrupt-request", "delay=", "truncate=",
+        "error=",
+    ]
+
     /// The syntax of faults.
     static let forms =
         "a fault is one of pass, drop, drop-reply, refuse, black-hole, reply-too-big, corrupt, corrupt-request, "

@@ -19,13 +19,17 @@ struct DoctorCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The URL of a page, or a realm; by default the default realm.", valueName: "url|realm"))
+    @Argument(
+        help: ArgumentHelp("The URL of a page, or a realm; by default the default realm.", valueName: "url|realm"),
+        completion: .pageOrRealm
+    )
     var target: String?
     @Option(
         help: ArgumentHelp(
             "Compare the server's keytab with the KDC's key; by default the keytab of KRB5_KTNAME or krb5.conf.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var keytab: String?
     @Flag(help: "Print one JSON document.")

@@ -16,7 +16,7 @@ struct Explain: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The URL of the page.")
+    @Argument(help: "The URL of the page.", completion: .page)
     var url: String
     @Flag(help: "Print one JSON document.")
     var json = false

@@ -22,7 +22,7 @@ struct Fetch: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The URL of the page.")
+    @Argument(help: "The URL of the page.", completion: .page)
     var url: String
     @Option(name: .customShort("X"), help: ArgumentHelp("The request method; by default GET, or POST with -d.", valueName: "method"))
     var method: String?
@@ -30,7 +30,11 @@ struct Fetch: AsyncParsableCommand {
     var header: [String] = []
     @Option(name: .customShort("d"), help: ArgumentHelp("Send this body, or the contents of @FILE.", valueName: "data"))
     var data: String?
-    @Option(name: .customShort("o"), help: ArgumentHelp("Write the page to this file instead of standard output.", valueName: "file"))
+    @Option(
+        name: .customShort("o"),
+        help: ArgumentHelp("Write the page to this file instead of standard output.", valueName: "file"),
+        completion: .file()
+    )
     var output: String?
     @Flag(name: .customShort("i"), help: "Print the status line and the headers before the page.")
     var includeHeaders = false
@@ -198,7 +202,7 @@ struct Header: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The URL of the page.")
+    @Argument(help: "The URL of the page.", completion: .page)
     var url: String
     @OptionGroup var common: CommonOptions
 

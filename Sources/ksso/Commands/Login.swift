@@ -14,9 +14,9 @@ struct Login: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The principal that signs in; by default the profile's principal, or $USER.")
+    @Argument(help: "The principal that signs in; by default the profile's principal, or $USER.", completion: .principal)
     var principal: String?
-    @Option(help: "The realm of a principal given without one.")
+    @Option(help: "The realm of a principal given without one.", completion: .realm)
     var realm: String?
     @OptionGroup var credential: CredentialOptions
     @Option(help: "Request a ticket with this lifetime, such as 10h.", transform: Lifetime.option)

@@ -20,9 +20,9 @@ struct Passwd: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The principal whose password changes; by default the profile's principal, or $USER.")
+    @Argument(help: "The principal whose password changes; by default the profile's principal, or $USER.", completion: .principal)
     var principal: String?
-    @Option(help: "The realm of a principal given without one.")
+    @Option(help: "The realm of a principal given without one.", completion: .realm)
     var realm: String?
     @Flag(help: "Read the passwords from standard input: the current one, then the new one, one per line.")
     var passwordStdin = false

@@ -32,7 +32,7 @@ struct ProfileCommand: AsyncParsableCommand {
                 """
         )
 
-        @Argument(help: "The profile: a .mobileconfig or YAML file.")
+        @Argument(help: "The profile: a .mobileconfig or YAML file.", completion: .profile)
         var file: String
         @Flag(help: "Print one JSON document.")
         var json = false

@@ -17,8 +17,7 @@ struct RealmForwarding: ParsableCommand {
 
     func run() throws {
         let environment = ProcessInfo.processInfo.environment
-        let files = [OwnProgram.sibling(Self.program)] + ProgramSearch(path: environment["PATH"]).candidates(for: Self.program)
-        let reason = ProgramSearch.become(files, [Self.program] + arguments, environment: environment)
+        let reason = ProgramSearch.become(Self.files(environment), [Self.program] + arguments, environment: environment)
         let message =
             reason == ENOENT
             ? "\(Self.program) is not installed: to use ksso realm, install the package \(Self.program)."
@@ -32,8 +31,15 @@ struct RealmForwarding: ParsableCommand {
         return ["realm", "help"] + arguments.dropFirst(2)
     }
 
-    /// Completes the first word with a subcommand.
-    @Sendable private static func completions(_ words: [String], _ index: Int, _ prefix: String) -> [String] {
-        index == 2 ? ["run", "fault", "kdc", "clock"] : []
+    /// The files that may be the program, in the order in which they are tried.
+    private static func files(_ environment: [String: String]) -> [String] {
+        [OwnProgram.sibling(program)] + ProgramSearch(path: environment["PATH"]).candidates(for: program)
+    }
+
+    @Sendable private static func completions(_ words: [String], _ index: Int, _ prefix: String) async -> [String] {
+        let file = files(ProcessInfo.processInfo.environment).first(where: OwnProgram.isExecutable)
+        guard let file, let program = await RealmCompletions(of: file) else { return [] }
+        let word = index < words.count ? words[index] : prefix
+        return CompletionCandidates.format(program.candidates(after: Array(words.prefix(index).dropFirst(2)), word: word))
     }
 }

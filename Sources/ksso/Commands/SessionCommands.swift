@@ -20,9 +20,9 @@ struct Logout: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The principal to sign out; by default every one.")
+    @Argument(help: "The principal to sign out; by default every one.", completion: .signedInPrincipal)
     var principal: String?
-    @Option(help: "Select every principal of this realm, or the realm of a principal given without one.")
+    @Option(help: "Select every principal of this realm, or the realm of a principal given without one.", completion: .realm)
     var realm: String?
     @Flag(help: "Also destroy tickets that other programs acquired.")
     var all = false
@@ -85,9 +85,9 @@ struct Refresh: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The principal whose ticket is renewed; by default every one that is signed in.")
+    @Argument(help: "The principal whose ticket is renewed; by default every one that is signed in.", completion: .signedInPrincipal)
     var principal: String?
-    @Option(help: "Select every principal of this realm, or the realm of a principal given without one.")
+    @Option(help: "Select every principal of this realm, or the realm of a principal given without one.", completion: .realm)
     var realm: String?
     @Flag(help: "Read the certificate's PIN from the first line of standard input.")
     var passwordStdin = false
@@ -135,9 +135,9 @@ struct Switch: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The principal to use by default.")
+    @Argument(help: "The principal to use by default.", completion: .signedInPrincipal)
     var principal: String
-    @Option(help: "The realm of a principal given without one.")
+    @Option(help: "The realm of a principal given without one.", completion: .realm)
     var realm: String?
     @OptionGroup var common: CommonOptions
 

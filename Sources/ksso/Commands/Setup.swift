@@ -23,9 +23,9 @@ struct Setup: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The profile: a .mobileconfig or YAML file.")
+    @Argument(help: "The profile: a .mobileconfig or YAML file.", completion: .profile)
     var file: String?
-    @Option(help: "Create a profile for this realm.")
+    @Option(help: "Create a profile for this realm.", completion: .realm)
     var realm: String?
     @Option(
         help: ArgumentHelp(
@@ -34,7 +34,7 @@ struct Setup: AsyncParsableCommand {
         )
     )
     var host: [String] = []
-    @Option(help: "The principal that signs in, which is also written to a created profile.")
+    @Option(help: "The principal that signs in, which is also written to a created profile.", completion: .principal)
     var principal: String?
     @Flag(help: "Read the password from the first line of standard input.")
     var passwordStdin = false

@@ -6,7 +6,11 @@ internal import SignOnPolicy
 
 /// The options of every command.
 struct CommonOptions: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("Use this profile instead of the installed ones; may be repeated.", valueName: "file"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Use this profile instead of the installed ones; may be repeated.", valueName: "file"),
+        completion: .profile
+    )
     var profile: [String] = []
 
     @Flag(name: [.long, .short], help: "Print more details; repeat (-vv) to include libkrb5's trace.")

@@ -7,7 +7,7 @@ internal import KerberosSSO
 
 /// The options of `ksso login` that select the credential.
 struct CredentialOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Sign in with a key from this keytab, without prompting.", valueName: "file"))
+    @Option(help: ArgumentHelp("Sign in with a key from this keytab, without prompting.", valueName: "file"), completion: .file())
     var keytab: String?
     @Option(
         help: ArgumentHelp(

@@ -10,7 +10,8 @@ struct TrustOptions: ParsableArguments {
             "Trust the certificate authorities in this PEM file instead of the system's; by default SSL_CERT_FILE names it, "
                 + "as for OpenSSL.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var cacert: String?
 

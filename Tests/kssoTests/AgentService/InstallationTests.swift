@@ -112,6 +112,6 @@ struct InstallationTests {
             """
         let file = "\(prefix)/share/bash-completion/completions/ksso"
         let result = try await station.run(["bash", "-c", script, file])
-        #expect(result == .done("complete -o filenames -F _ksso ksso\nstatus\n"))
+        #expect(result == .done("complete -o filenames -F __ksso_complete_line ksso\nstatus\n"))
     }
 }

@@ -24,18 +24,25 @@ struct AgentRun: AsyncParsableCommand {
     var system = false
     @Flag(help: "Only store tickets, for every user of this machine, at the socket where all programs look for them.")
     var machine = false
-    @Option(help: ArgumentHelp("The socket for --machine; by default \(MachineCache.standardSocket).", valueName: "path"))
+    @Option(
+        help: ArgumentHelp("The socket for --machine; by default \(MachineCache.standardSocket).", valueName: "path"),
+        completion: .file()
+    )
     var socket: String?
     @Option(
         help: ArgumentHelp(
             "Store the tickets in this private folder, so that they survive a restart of the machine; by default in the runtime folder.",
             valueName: "folder"
-        )
+        ),
+        completion: .directory
     )
     var tickets: String?
     @Option(help: ArgumentHelp("Limit each user to this many credential caches; by default 64.", valueName: "number"))
     var maxCaches: Int?
-    @Option(help: ArgumentHelp("Sign in with a key from this keytab, and again when the ticket expires.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Sign in with a key from this keytab, and again when the ticket expires.", valueName: "file"),
+        completion: .file()
+    )
     var keytab: String?
     @Option(help: "Use this principal's key from the keytab; by default the first one's.")
     var principal: String?
@@ -51,7 +58,8 @@ struct AgentRun: AsyncParsableCommand {
             display or GPG_TTY names a terminal. A pinentry without a window prompts on that terminal.
             """,
             valueName: "program"
-        )
+        ),
+        completion: .file()
     )
     var pinentry: String?
     @Option(
@@ -61,7 +69,8 @@ struct AgentRun: AsyncParsableCommand {
             renewed, destroyed, failed), KSSO_PRINCIPAL, KSSO_CACHE and other variables: see ksso(1).
             """,
             valueName: "program"
-        )
+        ),
+        completion: .file()
     )
     var onEvent: String?
     @Option(

@@ -1,0 +1,86 @@
+internal import ArgumentParser
+internal import Foundation
+internal import Subprocess
+internal import SystemPackage
+
+/// The candidates for the words of `ksso realm`, from the description that the program `ksso-realm` prints of itself.
+struct RealmCompletions: Decodable {
+    /// A command, as ArgumentParser describes it.
+    struct Command: Decodable {
+        let commandName: String
+        let arguments: [Argument]?
+        let subcommands: [Command]?
+
+        fileprivate var options: [Argument] { (arguments ?? []).filter { $0.kind != "positional" && $0.shouldDisplay } }
+        fileprivate var positional: Argument? { arguments?.first { $0.kind == "positional" } }
+    }
+
+    struct Argument: Decodable {
+        struct Name: Decodable {
+            let kind: String
+            let name: String
+
+            fileprivate var text: String { kind == "long" ? "--\(name)" : "-\(name)" }
+        }
+
+        /// What follows it. ArgumentParser has more kinds, which have no candidates here.
+        struct Values: Decodable {
+            struct List: Decodable { let values: [String] }
+            struct Files: Decodable {}
+
+            let list: List?
+            let file: Files?
+        }
+
+        let kind: String
+        let names: [Name]?
+        let shouldDisplay: Bool
+        let completionKind: Values?
+
+        fileprivate func candidates(for word: String) -> [String] {
+            completionKind?.file == nil ? completionKind?.list?.values ?? [] : Self.files(beginning: word)
+        }
+
+        private static func files(beginning word: String) -> [String] {
+            let folder = word.lastIndex(of: "/").map { String(word[...$0]) } ?? ""
+            let place = NSString(string: folder.isEmpty ? "." : folder).expandingTildeInPath
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []
+            let isHiddenWanted = word.dropFirst(folder.count).hasPrefix(".")
+            return names.filter { isHiddenWanted || !$0.hasPrefix(".") }.map { folder + $0 }
+        }
+    }
+
+    private let command: Command
+
+    /// Asks the program; nil if it does not answer, for example because it is not installed.
+    init?(of program: String) async {
+        let result = try? await Subprocess.run(
+            .path(FilePath(program)),
+            arguments: Arguments(["--experimental-dump-help"]),
+            input: .none,
+            output: .data(limit: 1 << 20),
+            error: .discarded
+        )
+        guard let text = result?.standardOutput, let document = try? JSONDecoder().decode(Self.self, from: text) else { return nil }
+        self = document
+    }
+
+    /// - Parameters:
+    ///   - words: The words between `ksso realm` and the word to complete.
+    ///   - word: The word to complete, as far as it is typed.
+    func candidates(after words: [String], word: String) -> [String] {
+        guard !words.contains("--") else { return [] }
+        var command = command
+        for word in words {
+            if let next = command.subcommands?.first(where: { $0.commandName == word }) { command = next }
+        }
+        if let last = words.last, let option = command.options.first(where: { $0.names?.contains { $0.text == last } ?? false }),
+            option.kind == "option"
+        {
+            return option.candidates(for: word)
+        }
+        if word.hasPrefix("-") { return command.options.flatMap { ($0.names ?? []).map(\.text) } }
+        let subcommands = (command.subcommands ?? []).map(\.commandName).filter { $0 != "help" }
+        return subcommands.isEmpty ? command.positional?.candidates(for: word) ?? [] : subcommands
+    }
+}

@@ -212,7 +212,7 @@ extension Session {
     package func passwordNotice(_ rules: PasswordRules, now: Date = Date()) -> String? {
         guard let passwordExpires, rules.isNoticeDue(expires: passwordExpires, now: now) else { return nil }
         let days = Int(passwordExpires.timeIntervalSince(now) / 86_400)
-        let left = days == 0 ? "in less than a day" : "in \(days) day\(days == 1 ? "" : "s")"
+        let left = days == 0 ? "in less than a day" : "in \(quantity(days, "day"))"
         let advice = passwordAdvice(rules).map { " \($0)" } ?? ""
         return "the password expires \(left), on \(passwordExpires.localText).\(advice)"
     }

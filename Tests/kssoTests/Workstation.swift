@@ -114,8 +114,10 @@ extension CommandResult {
 }
 
 extension String {
-    /// The text with TIME in place of each date and time, such as `2030-01-31 12:00:00 +0100`.
-    var withoutTimes: String { replacing(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}/, with: "TIME") }
+    /// The text with TIME in place of each date and time, such as `2030-01-31 12:00:00 +0100`, and LEFT in place of each time left.
+    var withoutTimes: String {
+        replacing(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}/, with: "TIME").replacing(/\(\d+ (d|h|min|s) left\)/, with: "LEFT")
+    }
 }
 
 /// The path of a file in the repository.

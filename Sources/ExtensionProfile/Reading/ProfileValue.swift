@@ -1,4 +1,5 @@
 public import Foundation
+internal import SystemSupport
 
 /// A value of a profile, independent of whether it was read from a property list or YAML.
 public enum ProfileValue: Sendable, Hashable {
@@ -73,7 +74,7 @@ extension ProfileValue: CustomStringConvertible {
         case .integer(let value): "\(value)"
         case .real(let value): "\(value)"
         case .boolean(let value): "\(value)"
-        case .data(let value): "\(value.count) bytes"
+        case .data(let value): quantity(value.count, "byte")
         case .date(let value): value.formatted(.iso8601)
         case .array(let values): "[" + values.map(\.description).joined(separator: ", ") + "]"
         case .dictionary(let values):

@@ -57,8 +57,8 @@ package struct NegotiatingCall<Transport: NegotiateTransport>: Sendable {
                 return Result(response: answer.response, report: answer.report, hops: hops)
             }
             guard hops.count <= settings.options.maximumRedirects else {
-                let message =
-                    "\(origin) redirects again after \(hops.count - 1) redirects, which is the limit. The redirects probably form a loop."
+                let limit = hops.count == 2 ? "1 redirect" : "\(hops.count - 1) redirects"
+                let message = "\(origin) redirects again after \(limit), which is the limit. The redirects probably form a loop."
                 throw HTTPTransportError(.tooManyRedirects, message)
             }
             await answer.response.drain()

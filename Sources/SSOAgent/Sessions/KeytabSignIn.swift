@@ -2,6 +2,7 @@ internal import Kerberos
 internal import KerberosEngine
 internal import SignOnPolicy
 internal import Synchronization
+internal import SystemSupport
 
 /// Signs in with a keytab when the agent starts, and retries while that fails. After that, the keeper renews the session. If the session
 /// has ended nevertheless, the next request that needs it, or profiles that name its realm again, start another sign-in.
@@ -195,6 +196,6 @@ final class KeytabSignIn: Sendable {
 
     private static func text(_ wait: Duration) -> String {
         let (count, unit) = wait < .seconds(120) ? (wait.components.seconds, "second") : (wait.components.seconds / 60, "minute")
-        return count == 1 ? "1 \(unit)" : "\(count) \(unit)s"
+        return quantity(count, unit)
     }
 }

@@ -73,11 +73,11 @@ struct Status: AsyncParsableCommand {
         for session in list.sessions {
             let mark = session.isDefault ? " (default)" : ""
             let verb = session.isSignedIn ? "signed in until" : "expired at"
-            Console.print("\(session.principal)\(mark): \(verb) \(session.ticketExpires.localText)")
-            if let limit = session.renewUntil { Console.print("    renewable until \(limit.localText)") }
+            Console.print("\(session.principal)\(mark): \(verb) \(session.ticketExpires.localTextWithTimeLeft)")
+            if let limit = session.renewUntil { Console.print("    renewable until \(limit.localTextWithTimeLeft)") }
             Console.print("    in \(session.cache), acquired by \(session.acquiredBy.text)")
             if let notice = session.passwordNotice(sso.kerberos.passwordRules(for: session.realm)) { Console.print("    \(notice)") }
-            for service in session.services { Console.print("    \(service.principal) until \(service.expires.localText)") }
+            for service in session.services { Console.print("    \(service.principal) until \(service.expires.localTextWithTimeLeft)") }
         }
     }
 }
@@ -141,7 +141,7 @@ struct StatusWatch {
         for session in document.sessions {
             let mark = session.isDefault ? " (default)" : ""
             let verb = session.signedIn ? "signed in until" : "expired at"
-            let services = session.services.isEmpty ? "" : ", \(session.services.count) service tickets"
+            let services = session.services.isEmpty ? "" : ", \(quantity(session.services.count, "service ticket"))"
             Console.print("\(now)  \(session.principal)\(mark): \(verb) \(session.ticketExpires.localText)\(services)")
         }
     }

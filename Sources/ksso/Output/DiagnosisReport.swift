@@ -1,5 +1,6 @@
 internal import CommandSupport
 internal import SignOnDiagnosis
+internal import SystemSupport
 
 /// A diagnosis in readable form: a line for each layer, its remedy below it, and a summary at the end.
 struct DiagnosisReport {
@@ -22,7 +23,7 @@ struct DiagnosisReport {
         if let cause = diagnosis.firstFailure { return "The check \(cause.name) failed: \(cause.detail)" }
         let warnings = diagnosis.checks.count { $0.verdict == .warning }
         return warnings == 0
-            ? "All checks passed." : "No check failed; \(warnings == 1 ? "there is 1 warning" : "there are \(warnings) warnings")."
+            ? "All checks passed." : "No check failed; there \(warnings == 1 ? "is" : "are") \(quantity(warnings, "warning"))."
     }
 }
 

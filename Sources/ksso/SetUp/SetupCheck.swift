@@ -5,6 +5,7 @@ internal import SignOnDiagnosis
 internal import SignOnPolicy
 internal import Subprocess
 internal import SystemPackage
+internal import SystemSupport
 
 /// The last step of `ksso setup`: checks whether everything works, and prints what to do next.
 struct SetupCheck {
@@ -24,7 +25,7 @@ struct SetupCheck {
         let warnings = diagnosis.checks.count { $0.verdict == .warning }
         let found =
             warnings == 0
-            ? "all checks passed" : "no check failed, but there \(warnings == 1 ? "is 1 warning" : "are \(warnings) warnings")"
+            ? "all checks passed" : "no check failed, but there \(warnings == 1 ? "is" : "are") \(quantity(warnings, "warning"))"
         Console.print("Checked: \(found). To see each layer: ksso doctor")
         let configurations = try await ProfileSearch().runAside().configurations
         let configuration = configurations.first { $0.realm == realm } ?? configurations.first

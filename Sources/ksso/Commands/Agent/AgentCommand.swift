@@ -48,11 +48,13 @@ struct AgentStatus: AsyncParsableCommand {
         Console.print("The agent \(state) \(runtime.path): process \(process.processID), since \(process.started.localText).")
         if let loss { Console.print("    \(loss.fault). \(loss.remedy)") }
         if document.cacheMode == "agent" {
-            let caches = process.caches ?? 0
-            Console.print("    \(process.tickets ?? 0) tickets in \(caches) credential \(caches == 1 ? "cache" : "caches")")
-            Console.print("    \(process.cacheConnections ?? 0) connections to them, \(process.connections) to its API")
+            let caches = quantity(process.caches ?? 0, "credential cache")
+            Console.print("    \(quantity(process.tickets ?? 0, "ticket")) in \(caches)")
+            Console.print("    \(quantity(process.cacheConnections ?? 0, "connection")) to them, \(process.connections) to its API")
         } else {
-            Console.print("    it renews the tickets in the system's default cache; \(process.connections) connections to its API")
+            Console.print(
+                "    it renews the tickets in the system's default cache; \(quantity(process.connections, "connection")) to its API"
+            )
         }
         if let failure = document.failure { Console.print("    the sessions are unknown: \(failure)") }
         if let date = process.profilesRead {

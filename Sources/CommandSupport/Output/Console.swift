@@ -9,6 +9,28 @@ package enum Console {
         write(Data("\(visible(line))\n".utf8), to: .standardOutput)
     }
 
+    /// A color of the terminal's palette, by its code.
+    package enum Color: Int, Sendable {
+        case red = 31
+        case green = 32
+        case yellow = 33
+    }
+
+    /// Whether standard output is a terminal with colors, and the user permits them (https://no-color.org).
+    private static let usesColor: Bool = {
+        let environment = ProcessInfo.processInfo.environment
+        guard isatty(STDOUT_FILENO) == 1, environment["NO_COLOR"]?.isEmpty ?? true else { return false }
+        return !["", "dumb"].contains(environment["TERM"] ?? "")
+    }()
+
+    /// Prints a line of the result, at a terminal with the first occurrence of a text in color.
+    package static func print(_ line: String, highlighting text: String, in color: Color?) {
+        let line = visible(line)
+        guard usesColor, let color, let range = line.range(of: text) else { return print(line) }
+        let colored = line.replacingCharacters(in: range, with: "\u{1B}[\(color.rawValue)m\(text)\u{1B}[0m")
+        write(Data("\(colored)\n".utf8), to: .standardOutput)
+    }
+
     /// Escapes a line, because names, paths and texts from other sources must neither control the terminal nor look like a separate line.
     private static func visible(_ line: String) -> String {
         line.escapedForDisplay(limit: 1 << 20)

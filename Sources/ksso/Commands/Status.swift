@@ -73,7 +73,8 @@ struct Status: AsyncParsableCommand {
         for session in list.sessions {
             let mark = session.isDefault ? " (default)" : ""
             let verb = session.isSignedIn ? "signed in until" : "expired at"
-            Console.print("\(session.principal)\(mark): \(verb) \(session.ticketExpires.localTextWithTimeLeft)")
+            let line = "\(session.principal)\(mark): \(verb) \(session.ticketExpires.localTextWithTimeLeft)"
+            Console.print(line, highlighting: verb, in: session.isSignedIn ? nil : .red)
             if let limit = session.renewUntil { Console.print("    renewable until \(limit.localTextWithTimeLeft)") }
             Console.print("    in \(session.cache), acquired by \(session.acquiredBy.text)")
             if let notice = session.passwordNotice(sso.kerberos.passwordRules(for: session.realm)) { Console.print("    \(notice)") }

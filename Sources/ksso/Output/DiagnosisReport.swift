@@ -8,7 +8,13 @@ struct DiagnosisReport {
 
     init(_ diagnosis: Diagnosis) { self.diagnosis = diagnosis }
 
-    func show() { for line in lines { Console.print(line) } }
+    func show() {
+        for line in lines {
+            // The line of a check begins with its mark.
+            let verdict = diagnosis.checks.map(\.verdict).first { line.hasPrefix("\($0.mark) ") }
+            Console.print(line, highlighting: verdict?.mark ?? "", in: verdict?.color)
+        }
+    }
 
     var lines: [String] {
         var lines: [String] = []
@@ -35,6 +41,15 @@ extension DiagnosticCheck {
 }
 
 extension DiagnosticCheck.Verdict {
+    fileprivate var color: Console.Color? {
+        switch self {
+        case .ok: .green
+        case .warning: .yellow
+        case .failed: .red
+        case .skipped: nil
+        }
+    }
+
     fileprivate var mark: String {
         switch self {
         case .ok: "✓"

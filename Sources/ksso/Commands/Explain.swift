@@ -16,7 +16,7 @@ struct Explain: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The URL of the page.", completion: .page)
+    @Argument(help: "The URL of the page; https:// may be omitted.", completion: .page, transform: pageURL)
     var url: String
     @Flag(help: "Print one JSON document.")
     var json = false

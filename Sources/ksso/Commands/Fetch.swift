@@ -22,7 +22,7 @@ struct Fetch: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The URL of the page.", completion: .page)
+    @Argument(help: "The URL of the page; https:// may be omitted.", completion: .page, transform: pageURL)
     var url: String
     @Option(name: .customShort("X"), help: ArgumentHelp("The request method; by default GET, or POST with -d.", valueName: "method"))
     var method: String?
@@ -202,7 +202,7 @@ struct Header: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The URL of the page.", completion: .page)
+    @Argument(help: "The URL of the page; https:// may be omitted.", completion: .page, transform: pageURL)
     var url: String
     @OptionGroup var common: CommonOptions
 

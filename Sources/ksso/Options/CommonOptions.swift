@@ -25,6 +25,11 @@ struct CommonOptions: ParsableArguments {
 /// A URL for a message: without the user and the password that it may hold.
 func withoutUser(_ url: String) -> String { ExplanationDocument.withoutUser(url) }
 
+/// Adds `https://` to the URL of a page if it begins with a host instead of a scheme. Any other text is returned unchanged.
+@Sendable func pageURL(_ text: String) -> String {
+    text.wholeMatch(of: /[A-Za-z0-9.\-]+(:[0-9]+)?([\/?#].*)?/) == nil ? text : "https://\(text)"
+}
+
 /// Parses a URL as the user typed it, after applying the strict rules.
 func checkedURL(_ text: String) throws -> URL {
     do {

@@ -49,6 +49,14 @@ struct ExplainTests {
         #expect(result.output.hasPrefix("\(shown(url)) is answered once a principal of EXAMPLE.TEST is signed in, with a ticket for HTTP/"))
     }
 
+    @Test(arguments: ["example.com", "EXAMPLE.com:8443/page?a=b#c", "www.corp.example.com/", "example.com?q"])
+    func `a URL without a scheme is one of https`(url: String) async throws {
+        try station.install(Self.rules)
+        let result = try await station.ksso("explain", url)
+        #expect(result.exitStatus == 0 && result.output.hasPrefix("https://\(url) is answered "), "\(result)")
+        #expect(try await station.ksso("header", url) == .failure(5, "not signed in to EXAMPLE.TEST. Sign in with: ksso login"))
+    }
+
     /// The exit status is 3 for the URL of another host and 64 for an invalid URL. `header` and `fetch` decide the same.
     @Test(arguments: [
         ("https://evilexample.com/", 3), ("https://example.com.evil.test/", 3), ("https://example.com@evil.test/", 3),
@@ -63,13 +71,15 @@ struct ExplainTests {
         ("https://example\u{3002}com/", 64), ("https://example.com\u{200B}/", 64), ("https://example.com /", 64),
         ("https://example.com\t/", 64), ("https:///example.com/", 64), ("https:example.com/", 64), ("https://example.com:99999/", 64),
         ("https://example.com:0/", 64), ("https://example.com:x/", 64), ("https://1.2.3.example.com.256/", 64), ("https://[::1", 64),
-        ("example.com", 64), ("ftp://example.com/", 64), ("", 64), ("https://", 64),
+        ("ftp://example.com/", 64), ("", 64), ("https://", 64), ("user@example.com", 64), ("mailto:a", 64), (".example.com", 64),
+        ("example.com@evil.test/", 64), ("example.com.evil.test", 3),
     ])
     func `a URL that only resembles a covered one is not answered`(url: String, status: Int) async throws {
         try station.install(Self.rules)
         let result = try await station.ksso("explain", url)
         #expect(result.exitStatus == status, "\(result)")
-        #expect(status == 64 ? result.output == "" : result.output.hasPrefix("\(shown(url)) is not answered.\n"), "\(result)")
+        let page = url.contains("://") ? shown(url) : "https://\(url)"
+        #expect(status == 64 ? result.output == "" : result.output.hasPrefix("\(page) is not answered.\n"), "\(result)")
         #expect(status == 3 ? result.errors == "" : result.errors.hasPrefix("ksso: "), "\(result)")
         let header = try await station.ksso("header", url)
         #expect(header.exitStatus == status, "\(header)")

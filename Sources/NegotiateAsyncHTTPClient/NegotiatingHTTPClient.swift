@@ -126,7 +126,7 @@ public final class NegotiatingHTTPClient: Sendable {
     ) async throws -> NegotiatedResponse where Transport.Request == PendingRequest, Transport.Response == StampedResponse {
         let call = NegotiatingCall(
             credentialExtension: credentialExtension,
-            settings: CallSettings(configuration.negotiation, unboundTLS: unboundTLS),
+            settings: CallSettings(configuration.negotiation, unboundTLS: unboundTLS, observe: configuration.observe),
             transport: transport,
             memory: memory
         )
@@ -183,6 +183,8 @@ extension NegotiatingHTTPClient {
         /// decompression are always off here, and the debug initializers of connections are replaced. Ignored for an external client,
         /// except for `httpVersion`.
         public var connections: HTTPClient.Configuration
+        /// Receives what is sent and received, in order.
+        package var observe: (@Sendable (CallEvent) -> Void)?
 
         /// Creates a configuration with the defaults.
         public init() {

@@ -74,7 +74,9 @@ extension NegotiatingCall {
         var (exchange, request, fields) = (attempt.exchange, target.request, attempt.grant.headers)
         while true {
             request.replace(with: fields)
-            let response = try await transport.send(request, over: connection, to: target.origin)
+            let response = try await observing(request, token: attempt.grant.identity) {
+                try await transport.send($0, over: connection, to: target.origin)
+            }
             exchange.sent(fieldSize: fields[.authorization]?.utf8.count ?? 0)
             let action = exchange.receive(status: response.statusCode, challenges: response.fieldValues("WWW-Authenticate"))
             switch try await perform(action, &exchange, attempt.grant.exchange, of: response, origin: target.origin) {

@@ -69,7 +69,7 @@ extension NegotiatingCall {
             while true {
                 attempts += 1
                 do {
-                    return try await send(request, origin)
+                    return try await observing(request) { try await send($0, origin) }
                 } catch ConnectionChange.unanswered(let failure) {
                     guard attempts < Self.maximumAttempts else { throw failure }
                 }
@@ -134,7 +134,7 @@ extension NegotiatingCall {
         guard let connection = try transport.authenticatedConnection(for: identity) else { return nil }
         let response: Transport.Response
         do {
-            response = try await transport.send(target.request, over: connection, to: target.origin)
+            response = try await observing(target.request) { try await transport.send($0, over: connection, to: target.origin) }
         } catch is ConnectionChange {
             return nil
         }

@@ -25,9 +25,12 @@ public struct NegotiationOptions: Sendable, Hashable {
 package struct CallSettings: Sendable {
     package var options: NegotiationOptions
     package var unboundTLS: UnboundTLS
+    /// Receives what is sent and received, in order.
+    package var observe: (@Sendable (CallEvent) -> Void)?
 
-    package init(_ options: NegotiationOptions, unboundTLS: UnboundTLS) {
+    package init(_ options: NegotiationOptions, unboundTLS: UnboundTLS, observe: (@Sendable (CallEvent) -> Void)? = nil) {
         self.options = options
         self.unboundTLS = unboundTLS
+        self.observe = observe
     }
 }

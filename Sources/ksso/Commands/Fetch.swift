@@ -52,12 +52,24 @@ struct Fetch: AsyncParsableCommand {
             var configuration = NegotiatingHTTPClient.Configuration()
             configuration.negotiation.maximumRedirects = location ? 10 : 0
             configuration.negotiation.isUserInterfaceEnabled = mayAsk
+            if common.isVerbose { configuration.observe = Self.note }
             configuration.connections.tlsConfiguration = try trust.tls(environment: ProcessInfo.processInfo.environment)
             try await NegotiatingHTTPClient.withClient(extension: sso, configuration: configuration) { client in
                 // The user may take a while to type a password. libkrb5 and the connection have their own network timeouts.
                 let answer = try await negotiate(request, client, timeout: .seconds(mayAsk ? 300 : 60))
                 try await deliver(answer, sso)
             }
+        }
+    }
+
+    /// Prints what is sent to which host, and the status of the response. A token itself is never printed.
+    @Sendable private static func note(_ event: CallEvent) {
+        switch event {
+        case .request(let method, let url, let token):
+            let credential = token.map { "with a token of \($0.principal) for \($0.servicePrincipal)" } ?? "without a token"
+            Console.note("> \(method) \(withoutUser(url)), \(credential)")
+        case .response(let status):
+            Console.note("< \(HTTPResponseStatus(statusCode: status))")
         }
     }
 

@@ -25,6 +25,27 @@ struct FetchTests {
         #expect(try await station.ksso("fetch", "\(server.url)/open") == .done("open\n"))
     }
 
+    @Test func `-v prints what was sent to which host, but no token`() async throws {
+        try await station.signIn()
+        let result = try await station.ksso("fetch", "-v", page)
+        #expect(result.output == "Hello alice@EXAMPLE.TEST\n")
+        let lines = result.errors.split(separator: "\n").filter { $0.hasPrefix("> ") || $0.hasPrefix("< ") }
+        #expect(
+            lines == [
+                "> GET \(page), without a token", "< 401 Unauthorized",
+                "> GET \(page), with a token of alice@EXAMPLE.TEST for HTTP/localhost@EXAMPLE.TEST", "< 200 OK",
+            ],
+            "\(result)"
+        )
+        #expect(!result.errors.contains("Negotiate"))
+        #expect(try await station.ksso("fetch", page).errors == "")
+    }
+
+    @Test func `a page without a scheme is fetched over https`() async throws {
+        let result = try await station.ksso("fetch", "-v", "localhost:\(server.port)/hello")
+        #expect(result.exitStatus == 1 && result.errors.contains("> GET https://localhost:\(server.port)/hello, "), "\(result)")
+    }
+
     @Test func `-i prints the response headers before the page`() async throws {
         try await station.signIn()
         let result = try await station.ksso("fetch", "-i", page)

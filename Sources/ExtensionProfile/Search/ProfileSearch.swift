@@ -99,7 +99,8 @@ public struct ProfileSearch: Sendable {
         }
     }
 
-    private static func isProfile(_ name: String) -> Bool {
+    /// Whether a file of a directory is a profile by its name.
+    package static func isProfile(_ name: String) -> Bool {
         !name.hasPrefix(".") && [".mobileconfig", ".yaml", ".yml"].contains { name.hasSuffix($0) }
     }
 

@@ -22,7 +22,7 @@ public struct ProfilePolicy: Sendable, Hashable {
     public static let none = ProfilePolicy()
 
     /// The name of the policy's file in the system-wide directory. There it is not a profile.
-    static let fileName = "policy.yaml"
+    package static let fileName = "policy.yaml"
     private static let requirementKey = "RequireSignedProfiles"
     private static let anchorsKey = "ProfileAnchors"
 

@@ -10,13 +10,13 @@ internal import SystemSupport
 struct ProfileCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "profile",
-        abstract: "Check a profile, or print the active configuration.",
+        abstract: "Check or remove a profile, or print the active configuration.",
         discussion: """
             EXAMPLES:
               ksso profile check corp.mobileconfig
               ksso profile show
             """,
-        subcommands: [Check.self, Show.self]
+        subcommands: [Check.self, Show.self, ProfileRemove.self]
     )
 
     struct Check: AsyncParsableCommand {
@@ -79,13 +79,17 @@ struct ProfileCommand: AsyncParsableCommand {
             discussion: """
                 EXAMPLES:
                   ksso profile show
-                  ksso profile show --profile corp.yaml
+                  ksso profile show --json --profile corp.yaml
                 """
         )
+
+        @Flag(help: "Print one JSON document.")
+        var json = false
         @OptionGroup var common: CommonOptions
 
         func run() async throws {
             try await common.engine.run { sso in
+                if json { return try Console.printJSON(ProfileShowDocument(sso)) }
                 for profile in sso.profiles {
                     for configuration in profile.configurations { show(configuration) }
                     if let signature = profile.signature { Console.print("    \(signature)") }
@@ -119,77 +123,5 @@ struct ProfileCommand: AsyncParsableCommand {
                 Console.print("    service principal at \(origin): \(principal)")
             }
         }
-    }
-}
-
-/// The document that `ksso profile check --json` prints.
-struct ProfileCheckDocument: Encodable {
-    /// A key, or an invalid part of its value.
-    struct Key: Encodable {
-        let path: String
-        let key: String
-        /// The value on one line; null if a required key is missing.
-        let value: String?
-        /// `used`, `notApplicable`, `misspelt`, `unknown`, `wrongType`, `badValue` or `missing`.
-        let verdict: String
-        /// An explanation of the verdict.
-        let detail: String
-        let isError: Bool
-    }
-
-    struct Signature: Encodable {
-        struct Signer: Encodable {
-            let subject: String
-            let issuer: String
-            let validUntil: Date
-        }
-
-        let signers: [Signer]
-        let isTrusted: Bool
-        let trust: String
-    }
-
-    /// A remark about more than one value.
-    struct Advice: Encodable {
-        let path: String
-        /// `error`, `warning` or `advice`.
-        let severity: String
-        let detail: String
-    }
-
-    let file: String
-    /// Whether the profile can be used as it is.
-    let isValid: Bool
-    let keys: [Key]
-    let advice: [Advice]
-    /// Payloads that are not for this program, each with the reason.
-    let ignoredPayloads: [String]
-    let signature: Signature?
-    /// Why the system-wide policy refuses the file; null if it does not.
-    let refusal: String?
-
-    init(_ report: ProfileReport) {
-        file = report.source
-        isValid = !report.hasErrors
-        keys = report.rows.map { row in
-            Key(
-                path: row.path.description,
-                key: row.key,
-                value: row.value?.description,
-                verdict: row.verdict.name,
-                detail: row.verdict.description,
-                isError: row.verdict.isError
-            )
-        }
-        advice = report.advice.map { Advice(path: $0.path.description, severity: $0.severity.rawValue, detail: $0.sentence) }
-        ignoredPayloads = report.ignoredPayloads.map(\.description)
-        signature = report.signature.map { signature in
-            Signature(
-                signers: signature.signers.map { .init(subject: $0.subject, issuer: $0.issuer, validUntil: $0.validUntil) },
-                isTrusted: signature.isTrusted,
-                trust: signature.trust.description
-            )
-        }
-        refusal = report.refusal?.reason
     }
 }

@@ -9,7 +9,7 @@ internal import SignOnPolicy
 struct Exec: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run a command that shares the tickets, with KRB5_CONFIG and KRB5CCNAME set.",
-        usage: "ksso exec [--file] [--profile <file>] -- COMMAND…",
+        usage: "ksso exec [--file] [--profile <file>] [--] COMMAND…",
         discussion: """
             Java and Go support only caches of the type FILE. With --file the command has its own cache, and ksso synchronizes its \
             ticket-granting ticket with the session's while the command runs, including sign-in, renewal and sign-out. Java's \
@@ -20,23 +20,40 @@ struct Exec: AsyncParsableCommand {
             own socket: run them with --file too.
 
             EXAMPLES:
-              ksso exec -- curl --negotiate -u : https://intranet.corp.example/
-              ksso exec --file -- samba-tool user list -H ldap://dc1.corp.example --use-kerberos=required
+              ksso exec curl --negotiate -u : https://intranet.corp.example/
+              ksso exec --file samba-tool user list -H ldap://dc1.corp.example --use-kerberos=required
             """
     )
 
     @Flag(help: "Give the command a private cache of the type FILE, for programs that support no other type: Java, Go, Samba's tools.")
     var file = false
 
-    @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
-    var command: [String] = []
+    @Argument(
+        parsing: .captureForPassthrough,
+        help: ArgumentHelp("The command and its arguments. All options after the command belong to it.", valueName: "command")
+    )
+    var words: [String] = []
     @OptionGroup var common: CommonOptions
 
+    /// The command without the `--` that may precede it.
+    private var command: [String] { words.first == "--" ? Array(words.dropFirst()) : words }
+
     func validate() throws {
-        if command.isEmpty { throw ValidationError("a command is required: ksso exec -- COMMAND…") }
+        // The first word that is not an option of this command may be one that ArgumentParser usually handles itself.
+        switch words.first {
+        case "-h", "--help", "--version": return
+        case let word? where word.hasPrefix("-") && word != "--": throw ValidationError("Unknown option '\(word)'")
+        default: break
+        }
+        if command.isEmpty { throw ValidationError("a command is required: ksso exec COMMAND…") }
     }
 
     func run() async throws {
+        switch words.first {
+        case "-h", "--help": throw CleanExit.helpRequest(Self.self)
+        case "--version": throw CleanExit.message(ProgramVersion.current)
+        default: break
+        }
         let given = OpenDescriptors.current
         try await common.engine.run { sso in
             var environment = ProcessInfo.processInfo.environment

@@ -143,6 +143,21 @@ struct ExecTests {
         #expect(result == .done("[a b][--json][]in"))
     }
 
+    @Test func `ksso exec needs no --, and leaves the options after the command to it`() async throws {
+        let print = ["sh", "-c", "printf '[%s]' \"$@\"", "sh"]
+        let options = ["--file", "-v", "--profile", "/nonexistent", "--help", "--version", "--", "--nonsense"]
+        let expected = options.map { "[\($0)]" }.joined()
+        #expect(try await station.run(["ksso", "exec"] + print + options) == .done(expected))
+        #expect(try await station.run(["ksso", "exec", "--"] + print + options) == .done(expected))
+        let profile = try station.install(profile())
+        let own = try await station.run(["ksso", "exec", "--profile", profile, "--file", "sh", "-c", "echo $KRB5CCNAME $0", "-x"])
+        #expect(own.output.hasPrefix("FILE:\(station.directory)/run/") && own.output.hasSuffix(" -x\n"), "\(own)")
+        let wrong = try await station.ksso("exec", "--nonsense", "true")
+        #expect(wrong.exitStatus == 64 && wrong.errors.hasPrefix("Error: Unknown option '--nonsense'\n"), "\(wrong)")
+        #expect(try await station.ksso("exec", "--").exitStatus == 64)
+        #expect(try await station.ksso("exec", "--version") == station.ksso("--version"))
+    }
+
     @Test func `ksso exec exits with status 143 if SIGTERM terminates its command`() async throws {
         #expect(try await station.ksso("exec", "--", "sh", "-c", "kill -TERM $$").exitStatus == 143)
     }
@@ -178,7 +193,7 @@ struct ExecTests {
         #expect(try await station.ksso("exec", "--", file) == .failure(126, "\(file): Permission denied"))
         let usage = try await station.ksso("exec")
         #expect(usage.exitStatus == 64)
-        #expect(usage.errors.contains("a command is required: ksso exec -- COMMAND…"))
+        #expect(usage.errors.contains("a command is required: ksso exec COMMAND…"))
     }
 
     @Test func `ksso exec inside ksso exec sets the same configuration`() async throws {

@@ -125,7 +125,8 @@ struct RealmRun: AsyncParsableCommand {
                     web: servers,
                     environment: environment.filter { $0.key.hasPrefix("KRB5") || $0.key.hasPrefix("KSSO_") }
                 )
-                return try await serve(description, environment, signal: signal)
+                let banner = RealmBanner(plan: plan, servers: servers, stopsWithInput: untilInputEnds)
+                return try await serve(description, banner, environment, signal: signal)
             }
         }
     }
@@ -226,14 +227,18 @@ extension RealmRun {
         return described
     }
 
-    func serve(_ description: RealmDescription, _ environment: [String: String], signal: ProcessSignals) async throws -> Int32 {
+    func serve(
+        _ description: RealmDescription,
+        _ banner: RealmBanner,
+        _ environment: [String: String],
+        signal: ProcessSignals
+    ) async throws -> Int32 {
         if let program = command.first { return try await run(program, environment: environment, signal: signal) }
         if json {
             try Console.printJSONLine(description)
         } else {
             Console.printExports(description.environment.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
-            let names = description.realms.map(\.name).joined(separator: ", ")
-            Console.note("\(names) is running until interrupted (Ctrl-C)\(untilInputEnds ? ", or until standard input closes" : "").")
+            for line in banner.lines { Console.note(line) }
         }
         if untilInputEnds { InputWatch.endProcessInOrderWithInput() }
         _ = await signal.next()

@@ -173,6 +173,23 @@ struct RealmRunTests {
         try expectNothingLeft()
     }
 
+    @Test func `without a command ksso realm run says what to try`() async throws {
+        let command = ["ksso", "realm", "run", "--realm", "A.TEST", "--realm", "B.TEST", "--user", "bob:b", "--user", "alice:a", "--web"]
+        let (_, transcript) = try await Conversation.with(command, on: station, environment: environment) { realm in
+            try await realm.wait(for: "A.TEST, B.TEST is running until interrupted (Ctrl-C).\n")
+            kill(realm.process, SIGINT)
+        }
+        let url = try #require(transcript.firstMatch(of: /export KSSO_REALM_URL='(.*)'/)?.1)
+        let notes = transcript.split(separator: "\n").filter { !$0.hasPrefix("export ") }
+        #expect(
+            notes == [
+                "A.TEST has the users alice, bob.", "B.TEST has no user. To add one, use: --user alice:secret",
+                "In another shell, run the printed exports, then try:", "    ksso login alice", "    ksso fetch \(url)/hello",
+                "A.TEST, B.TEST is running until interrupted (Ctrl-C).",
+            ]
+        )
+    }
+
     @Test func `a killed ksso realm run leaves no files and no processes`() async throws {
         let (status, _) = try await Conversation.with(["ksso", "realm", "run", "--web"], on: station, environment: environment) { realm in
             try await realm.wait(for: "is running until interrupted")

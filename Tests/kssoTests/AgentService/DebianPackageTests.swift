@@ -50,7 +50,7 @@ struct DebianPackageTests {
                 "/usr/share/bash-completion/completions/ksso", "/usr/share/doc/ksso/changelog.Debian.gz",
                 "/usr/share/doc/ksso/changelog.gz", "/usr/share/doc/ksso/copyright",
                 "/usr/share/fish/vendor_completions.d/ksso.fish", "/usr/share/lintian/overrides/ksso", "/usr/share/man/man1/ksso.1.gz",
-                "/usr/share/zsh/vendor-completions/_ksso",
+                "/usr/share/man/man5/ksso-profile.5.gz", "/usr/share/zsh/vendor-completions/_ksso",
             ]
         )
         #expect(modes.filter { $0.value == "-rwxr-xr-x" }.map(\.key) == ["/usr/bin/ksso"])

@@ -1,3 +1,4 @@
+import ExtensionProfile
 import Foundation
 import KerberosTesting
 import KerberosTestingTraits
@@ -99,6 +100,20 @@ struct InstallationTests {
         #expect(commands.contains("login"))
         for command in commands {
             #expect(page.output.contains("\n       \(command) ") || page.output.contains("\n       \(command)\n"), "\(command)")
+        }
+    }
+
+    @Test(.enabled(if: StockProgram.isInstalled("man"), "man is missing: package man-db"))
+    func `the manual page of profiles renders without warnings and describes every key`() async throws {
+        try await install()
+        let page = try await station.run(
+            ["man", "--warnings", "-l", "\(prefix)/share/man/man5/ksso-profile.5.gz"],
+            environment: ["MANWIDTH": "100"]
+        )
+        #expect(page.exitStatus == 0 && page.errors == "", "\(page)")
+        for key in ProfileKey.all where key.place != .envelope {
+            let entry = "\n       \(key.name)"
+            #expect(page.output.contains("\(entry) ") || page.output.contains("\(entry)\n"), "\(key.name)")
         }
     }
 

@@ -92,6 +92,7 @@ examples: build
 	Examples/junit-extension/check $(KSSO)
 	Examples/pytest-plugin/check $(KSSO)
 	Documentation/testing/check $(KSSO)
+	Examples/ansible/check $(KSSO)
 
 # The package in a virtual machine: systemd, PAM, sshd and a KDC, an administrator and two users.
 system-test: release

@@ -85,7 +85,7 @@ deb: release
 	@Scripts/make-deb .build/release/ksso .build
 	@Scripts/make-deb .build/release/ksso-realm .build
 
-# The examples that need no separate build: tests of services in other languages.
+# The examples that need no separate build: tests of services in other languages, and the commands of the pages in Documentation.
 examples: build
 	Examples/shell/check $(KSSO)
 	Examples/java/check $(KSSO)
@@ -93,6 +93,7 @@ examples: build
 	Examples/pytest-plugin/check $(KSSO)
 	Documentation/testing/check $(KSSO)
 	Examples/ansible/check $(KSSO)
+	Scripts/check-pages $(KSSO)
 
 # The package in a virtual machine: systemd, PAM, sshd and a KDC, an administrator and two users.
 system-test: release

@@ -89,12 +89,7 @@ extension KerberosError {
         case .notInteractive: "a password is required, and no prompt is available. Sign in with: ksso login \(subject)"
         case .canceled: "canceled."
         case .encryptionTypeRefused: "the KDC and this machine share no encryption type (\(text)). Check permitted_enctypes in krb5.conf."
-        case .certificateRefused where Int(status) == Int(KRB5KDC_ERR_CLIENT_NAME_MISMATCH):
-            "the certificate belongs to another principal (\(text)). Pass the certificate of \(subject) with --certificate, or "
-                + "sign in as its owner."
-        case .certificateRefused:
-            "no certificate could be used (\(text)). Check the file, key, card and PIN, and whether the KDC accepts the "
-                + "certificate; no password was tried."
+        case .certificateRefused: CertificateRefusal(status, text: text, subject: subject).sentence(text)
         case .preauthenticationRefused:
             "the KDC accepts no sign-in method that this machine supports (\(text)). If it requires FAST, pass the credential cache of an "
                 + "armor ticket: ksso login --armor-cache NAME"
@@ -121,7 +116,7 @@ extension KerberosError.Code {
         map(.unknownService, [Int(KRB5KDC_ERR_S_PRINCIPAL_UNKNOWN)])
         map(.passwordExpired, [Int(KRB5KDC_ERR_KEY_EXP)])
         map(.accountLocked, [Int(KRB5KDC_ERR_CLIENT_REVOKED)])
-        map(.certificateRefused, [Int(KRB5KDC_ERR_CLIENT_NAME_MISMATCH)])
+        map(.certificateRefused, CertificateRefusal.statuses)
         map(.accountExpired, [Int(KRB5KDC_ERR_NAME_EXP)])
         map(.kdcUnreachable, [Int(KRB5_KDC_UNREACH)])
         map(.realmUnknown, [KRB5_REALM_UNKNOWN, KRB5_REALM_CANT_RESOLVE].map { Int($0) })

@@ -1,5 +1,6 @@
 internal import Kerberos
 internal import SignOnPolicy
+internal import Synchronization
 
 internal import struct Foundation.Date
 
@@ -10,8 +11,7 @@ final class Prompts: Sendable {
     /// Called when a request needs a sign-in and there is no prompter.
     let promptUnavailable: @Sendable () -> Void
     private let clock: @Sendable () -> Date
-    /// Decides whether a prompt may open.
-    let limiter = PromptLimiter()
+    private let shared = Mutex(PromptLimiter())
     /// The sign-ins that may prompt, by their question.
     let flights = SingleFlight<Question, Session>(endsWithItsWaiters: true)
 
@@ -19,6 +19,16 @@ final class Prompts: Sendable {
         prompter = options.prompter
         promptUnavailable = options.promptUnavailable
         clock = options.clock
+    }
+
+    /// Decides whether a prompt may open.
+    var limiter: PromptLimiter { shared.withLock { $0 } }
+
+    /// Uses the limiter of other prompts, so that a person who canceled one of theirs gets no prompt here either, and each principal has at
+    /// most one.
+    func share(with others: Prompts) {
+        let limiter = others.limiter
+        shared.withLock { $0 = limiter }
     }
 
     /// Cancels the open prompts. Their callers get `canceled`.
@@ -32,7 +42,8 @@ final class Prompts: Sendable {
         _ prompter: any Prompter,
         _ signIn: @escaping @Sendable (InitialCredentialSource) async throws(KerberosError) -> Session
     ) async throws(KerberosError) -> Session {
-        try await flights.run(question) { [self] () async throws(KerberosError) in
+        let limiter = self.limiter
+        return try await flights.run(question) { [self] () async throws(KerberosError) in
             let limited = LimitedPrompter(prompter, question, limiter, clock: clock)
             defer { limited.end() }
             // A certificate may require no PIN; a password sign-in always prompts.

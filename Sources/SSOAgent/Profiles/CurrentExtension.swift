@@ -7,7 +7,7 @@ internal import SignOnPolicy
 internal import Synchronization
 
 /// The active extension and its access policy. A change of the profiles replaces both: requests in progress finish with the old ones, and
-/// later requests use the new ones. The tickets are in the caches and stay.
+/// later requests use the new ones. The tickets are in the caches and stay, and canceled prompts stay canceled.
 package final class CurrentExtension: Sendable {
     /// An extension and its access policy, read once for each request so that they match.
     struct ServingState: Sendable {
@@ -66,6 +66,7 @@ package final class CurrentExtension: Sendable {
 
     /// Replaces the extension. The access policy is that of its configurations unless one is given.
     package func replace(with successor: KerberosExtension, access: AccessPolicy? = nil) {
+        successor.sharePrompts(with: value)
         let next = ServingState(kerberos: successor, access: access ?? Self.access(to: successor))
         state.withLock { $0 = next }
         for observer in observers.withLock({ $0 }) { observer() }

@@ -56,6 +56,21 @@ import Testing
         #expect(prompter.requests.map(\.banner) == [nil])
     }
 
+    /// The agent replaces its extension when the profiles change. Another principal is prompted.
+    @Test func `a prompt that was canceled before a change of the profiles is not repeated after it`() async throws {
+        var home = try CacheHome(try #require(TestRealm.current))
+        let prompter = CountingPrompter(refusal: .canceled)
+        home.options.prompter = prompter
+        let (first, second) = (home.makeExtension(), home.makeExtension())
+        second.sharePrompts(with: first)
+        #expect(await kerberosError { try await first.signInByAsking("alice") }?.code == .canceled)
+        let error = await kerberosError { try await second.signInByAsking("alice") }
+        #expect(error?.code == .canceled && error?.message.contains("was not answered at") == true, "\(error as Any)")
+        #expect(prompter.count == 1)
+        #expect(await kerberosError { try await second.signInByAsking("bob") }?.code == .canceled)
+        #expect(prompter.count == 2)
+    }
+
     @Test func `a local user without a principal gets the ksso login command in the error`() async throws {
         var home = try CacheHome(try #require(TestRealm.current))
         home.options.userName = "nobody"

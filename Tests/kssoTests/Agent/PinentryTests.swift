@@ -114,6 +114,20 @@ struct PinentryTests {
         #expect(transcript.components(separatedBy: "Password for").count == 3, "\(transcript)")
     }
 
+    @Test func `a canceled prompt is not repeated after a change of the profile`() async throws {
+        let (_, transcript) = try await withAgent { station, terminal in
+            async let canceled = ask(station)
+            try await terminal.wait(for: "Password for alice@EXAMPLE.TEST")
+            try await terminal.type("\u{4}")
+            #expect(try await canceled.contains("canceled"))
+            try station.install(profile(hosts: ["localhost", ".example.test"]))
+            try await terminal.wait(for: "the profiles have changed")
+            let again = try await ask(station)
+            #expect(again.contains("canceled") && again.contains("was not answered at"), "\(again)")
+        }
+        #expect(transcript.components(separatedBy: "Password for").count == 2, "\(transcript)")
+    }
+
     /// The number of pinentry processes of this workstation.
     private func pinentryCount(_ station: Workstation) -> Int {
         let path = StockProgram.pinentry?.path ?? ""

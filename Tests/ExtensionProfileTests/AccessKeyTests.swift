@@ -6,15 +6,20 @@ import Testing
 
 /// The profile keys for sign-in rules, and for the programs and peers that may get tickets from the agent.
 @Suite struct AccessKeyTests {
-    private func configuration(_ lines: String) throws -> ExtensionConfiguration {
-        let text = """
-            ExtensionIdentifier: com.apple.AppSSOKerberos.KerberosExtension
-            Type: Credential
-            Realm: EXAMPLE.TEST
-            Hosts: [.example.test]
+    private static let payload = """
+        ExtensionIdentifier: com.apple.AppSSOKerberos.KerberosExtension
+        Type: Credential
+        Realm: EXAMPLE.TEST
+        Hosts: [example.test, .example.test]
 
-            """ + lines
-        return try #require(Profile(data: Data(text.utf8), source: "a.yaml").configurations.first)
+        """
+
+    private func configuration(_ lines: String) throws -> ExtensionConfiguration {
+        try #require(Profile(data: Data((Self.payload + lines).utf8), source: "a.yaml").configurations.first)
+    }
+
+    private func report(_ lines: String) throws -> ProfileReport {
+        try ProfileReport.check(data: Data((Self.payload + lines).utf8), source: "a.yaml")
     }
 
     @Test func `DeniedBundleIdentifiers denies Linux programs and ignores a Mac's`() throws {
@@ -82,5 +87,66 @@ import Testing
         #expect(try configuration("ExtensionData: {credentialBundleIdACL: \(list)}").credentialCallers == expected)
         let withTools = try configuration("ExtensionData: {includeKerberosAppsInBundleIdACL: true, credentialBundleIdACL: \(list)}")
         #expect(withTools.credentialCallers == expected.map { $0 + CredentialCaller.kerberosTools })
+    }
+
+    @Test(
+        arguments: [
+            ("lenient", "[com.apple.Safari]", nil), ("strict", "[com.apple.Safari]", []), ("strict", "[]", []),
+            ("strict", "[com.apple.Safari, /usr/bin/curl]", [.executable("/usr/bin/curl")]),
+        ] as [(String, String, [CredentialCaller]?)]
+    )
+    func `CredentialBundleIdACLMode decides whether a list for Macs permits every program or none`(
+        _ mode: String,
+        _ list: String,
+        _ expected: [CredentialCaller]?
+    ) throws {
+        let key = "CredentialBundleIdACLMode: \(mode)\n"
+        #expect(try configuration("\(key)ExtensionData: {credentialBundleIdACL: \(list)}").credentialCallers == expected)
+        #expect(try configuration(key).credentialCallers == nil)
+        let data = "ExtensionData: {includeKerberosAppsInBundleIdACL: true, credentialBundleIdACL: \(list)}"
+        #expect(try configuration("\(key)\(data)").credentialCallers == expected.map { $0 + CredentialCaller.kerberosTools })
+    }
+
+    private static let every = "so every program of the user may use the tickets."
+
+    @Test(
+        arguments: [
+            ("", "[com.apple.Safari]", "notApplicable", "0 of 1 entry applies on Linux, \(every) List programs such as /usr/bin/curl"),
+            ("", "[com.apple.Safari, com.a.b]", "notApplicable", "0 of 2 entries apply on Linux, \(every)"),
+            ("", "[]", "notApplicable", "0 of 0 entries apply on Linux, \(every)"),
+            ("CredentialBundleIdACLMode: strict\n", "[com.apple.Safari]", "used", "so no program except ksso may use the tickets."),
+            (
+                "", "[com.apple.Safari, /usr/bin/curl]", "used",
+                "1 of 2 entries applies on Linux, so the list permits only what that entry names."
+            ),
+            ("", "[/usr/bin/curl, /opt/app/]", "used", nil),
+        ] as [(String, String, String, String?)]
+    )
+    func `the check of a profile says how many entries of credentialBundleIdACL apply`(
+        _ key: String,
+        _ list: String,
+        _ verdict: String,
+        _ sentence: String?
+    ) throws {
+        let report = try report("\(key)ExtensionData: {credentialBundleIdACL: \(list)}")
+        let path = "ExtensionData.credentialBundleIdACL"
+        #expect(report.rows.filter { $0.path.description == path }.map(\.verdict.name) == [verdict])
+        let remarks = report.advice.filter { $0.path.description == path }
+        #expect(remarks.count == (sentence == nil ? 0 : 1) && remarks.allSatisfy { $0.sentence.contains(sentence ?? "") }, "\(remarks)")
+        // The owner of a Mac's list should know that it does not protect the tickets here.
+        #expect(report.hasWarnings == (verdict == "notApplicable") && !report.hasErrors)
+    }
+
+    @Test func `the check of a profile reports a list of denied programs that denies none here`() throws {
+        let report = try report("DeniedBundleIdentifiers: [com.apple.Safari]")
+        #expect(report.rows.first { $0.key == "DeniedBundleIdentifiers" }?.verdict.name == "notApplicable")
+        #expect(report.advice.map(\.sentence).contains { $0.contains("0 of 1 entry applies on Linux, so the list denies no program.") })
+        #expect(!report.hasWarnings)
+    }
+
+    @Test func `the check of a profile reports CredentialBundleIdACLMode without a list`() throws {
+        let report = try report("CredentialBundleIdACLMode: strict")
+        #expect(report.advice.contains { $0.path.description == "CredentialBundleIdACLMode" && $0.severity == .warning })
+        #expect(throws: ProfileError.self) { try configuration("CredentialBundleIdACLMode: nobody") }
     }
 }

@@ -32,6 +32,7 @@ struct PayloadChecker {
         }
         adviseOnRealm(data)
         adviseOnHosts()
+        advice += callerListAdvice()
         if keys["TeamIdentifier"] == nil {
             advise(.advice, "TeamIdentifier", "The key is missing. A Mac requires it, with the value apple.")
         }
@@ -63,7 +64,7 @@ struct PayloadChecker {
         for fault in faults {
             append(name, ProfileKeyPath(path.components + fault.steps), value, fault.verdict, isUsed: key.isUsed)
         }
-        if faults.isEmpty { append(name, path, value, verdict, isUsed: key.isUsed) }
+        if faults.isEmpty { append(name, path, value, callerListVerdict(name, value) ?? verdict, isUsed: key.isUsed) }
         if key.isDeprecated {
             let remark = ProfileAdvice(.advice, path: path, payloadIndex: index, "This key is deprecated; omit it from new profiles.")
             advice.append(remark)

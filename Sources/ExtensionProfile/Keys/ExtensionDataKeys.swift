@@ -61,14 +61,14 @@ extension ProfileKey {
     /// Which programs may use the credential, and when.
     private static let programs: [ProfileKey] = [
         // If the list has no entry for Linux, the property stays nil, which allows every program, so that a profile for Macs denies no
-        // program here.
+        // program here; in the strict mode, which an earlier key sets, the empty list denies all.
         key(
             "credentialBundleIdACL",
             .strings,
             check: .callers,
             sets: KeySetting { value, configuration in
                 let callers = (value.strings ?? []).compactMap { CredentialCaller($0) }
-                configuration.credentialCallers = callers.isEmpty ? nil : callers
+                configuration.credentialCallers = callers.isEmpty && configuration.callerListMode == .lenient ? nil : callers
             }
         ),
         key(

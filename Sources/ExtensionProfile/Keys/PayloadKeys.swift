@@ -26,7 +26,7 @@ extension ProfileKey {
         ProfileKey($0.name, .payload, .strings, check: .hostRules, sets: .hosts($0.property))
     }
 
-    /// Services with other names, and other local users.
+    /// Services with other names, other local users, and programs.
     private static let services: [ProfileKey] = [
         ProfileKey(
             ServicePrincipalEntry.key,
@@ -47,6 +47,15 @@ extension ProfileKey {
                 configuration.allowedPeers = (value.dictionary ?? [:]).sorted { $0.key < $1.key }.compactMap { name, hosts in
                     AllowedPeer.Peer(name).map { AllowedPeer($0, hosts: (hosts.strings ?? []).hostRules) }
                 }
+            }
+        ),
+        ProfileKey(
+            "CredentialBundleIdACLMode",
+            .payload,
+            .string,
+            check: .only(CallerListMode.allCases),
+            sets: KeySetting { value, configuration in
+                if let mode = value.string.flatMap(CallerListMode.init) { configuration.callerListMode = mode }
             }
         ),
     ]

@@ -41,6 +41,14 @@ extension AllowedPeer.Peer: CustomStringConvertible {
     }
 }
 
+/// How a list of programs is applied that names none of Linux: the key `CredentialBundleIdACLMode`.
+public enum CallerListMode: String, Sendable, Hashable, CaseIterable, Codable {
+    /// The list restricts no program, so that a profile for Macs can be used unchanged.
+    case lenient
+    /// The list is applied as it is: no program may use the tickets.
+    case strict
+}
+
 /// A program that may use the agent's tickets: one entry of `credentialBundleIdACL` in its Linux form.
 public enum CredentialCaller: Sendable, Hashable {
     /// The program with this file: `/usr/bin/curl`.

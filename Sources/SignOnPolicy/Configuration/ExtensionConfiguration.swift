@@ -44,6 +44,8 @@ public struct ExtensionConfiguration: Sendable, Hashable, Codable {
     public var screenLockedBehavior: ScreenLockedBehavior?
     /// The other local users who can get tokens from this user's agent: `AllowedPeers`.
     public var allowedPeers: [AllowedPeer] = []
+    /// How `credentialBundleIdACL` is applied if it names no program of Linux: `CredentialBundleIdACLMode`.
+    public var callerListMode = CallerListMode.lenient
     /// The programs that may use the agent's tickets: `credentialBundleIdACL`. Nil allows every program of the user.
     public var credentialCallers: [CredentialCaller]?
     /// The rules for passwords.
@@ -108,6 +110,7 @@ extension ExtensionConfiguration {
         try container.decode(.renewalFraction, into: &renewalFraction)
         try container.decode(.screenLockedBehavior, into: &screenLockedBehavior)
         try container.decode(.allowedPeers, into: &allowedPeers)
+        try container.decode(.callerListMode, into: &callerListMode)
         try container.decode(.credentialCallers, into: &credentialCallers)
         try container.decode(.passwords, into: &passwords)
         try container.decode(.deniedCallers, into: &deniedCallers)

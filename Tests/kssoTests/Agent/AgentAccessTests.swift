@@ -55,6 +55,18 @@ struct AgentAccessTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func `a list for Macs permits every program, or none with CredentialBundleIdACLMode strict`(isStrict: Bool) async throws {
+        let mode = isStrict ? "CredentialBundleIdACLMode: strict\n" : ""
+        try station.install(mode + profile(data: ["credentialBundleIdACL: [com.apple.Safari]"]))
+        try await station.withAgent { _ async throws in
+            try await station.signIn()
+            #expect(try await authorize("http://localhost/").status == (isStrict ? "403" : "200"))
+            #expect(try await exec("klist", "-s").exitStatus == (isStrict ? 1 : 0))
+            #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
+        }
+    }
+
     @Test func `the agent API serves programs that credentialBundleIdACL lists`() async throws {
         let allowed = [try file(of: "curl"), try file(of: "klist")]
         try station.install(profile(data: ["credentialBundleIdACL: [\(allowed.joined(separator: ", "))]"]))

@@ -208,6 +208,9 @@ extension KerberosExtension {
     package func knownRealm(_ realm: String) async -> String {
         await signIns.names.knownRealm(realm)
     }
+
+    /// The known realm that a name means, in any spelling; nil if it is no known realm.
+    package func realmIfKnown(_ name: String) async -> String? { await signIns.names.realmIfKnown(name) }
 }
 
 extension KerberosExtension {

@@ -12,7 +12,8 @@ package struct Doctor {
     package struct Subject: Sendable {
         /// The page whose server is checked; nil checks a realm only.
         package var url: URL?
-        /// The realm to check without a URL, in any spelling; nil means the default realm.
+        /// The realm to check without a URL, in any spelling; nil means the default realm. With a URL, the name could also be that of its
+        /// host: if the name is a known realm, the realm is checked, and otherwise the host.
         package var realm: String?
         /// The keytab to compare with the KDC's key; nil means that of KRB5_KTNAME or krb5.conf.
         package var keytab: String?
@@ -22,6 +23,8 @@ package struct Doctor {
         package var environment: [String: String]
         /// Whether the process runs in a realm of `ksso realm run`, for which no home is configured.
         package var isInTestRealm: Bool
+        /// Whether the user's login sessions are configured to share the tickets, although this one may have begun before that.
+        package var isSessionConfigured = false
 
         /// Creates a subject that checks the default realm.
         package init(environment: [String: String], isInTestRealm: Bool = false) {
@@ -44,26 +47,32 @@ package struct Doctor {
     ) async throws -> Diagnosis {
         try await Patience.$factor.withValue(patience) {
             let start = ContinuousClock.now
-            let (profileChecks, profiles) = await profiles(search, isRequired: subject.url != nil)
+            let found = await profiles(search)
             // An agent that is binding a lost socket again is waited for; one that is not is reported by the check of the cache.
             _ = await firstResult(within: .seconds(4)) {
                 try? await RuntimeDirectory(environment: subject.environment).findCacheSocket()
             }
-            let findings = await DiagnosticFindings(subject, try open(profiles))
+            let sso = try await open((try? found?.get().profiles) ?? [])
+            let decided = await subject.decided(by: sso)
+            let findings = await DiagnosticFindings(decided, sso)
+            let profileChecks = checks(found, isRequired: decided.url != nil)
             let remaining = Doctor(limit: limit.patient - start.duration(to: .now))
             return Diagnosis(profileChecks + (await remaining.checks(findings)))
         }
     }
 
     /// Reads the profiles. A home on a server that does not respond, or the check of a signature, may hang.
-    private static func profiles(_ search: ProfileSearch, isRequired: Bool) async -> ([DiagnosticCheck], [Profile]) {
-        let found = await firstResult(within: Duration.seconds(4).patient) {
+    private static func profiles(_ search: ProfileSearch) async -> Result<ProfileSearchResult, ProfileError>? {
+        await firstResult(within: Duration.seconds(4).patient) {
             await Result { () async throws(ProfileError) in try await search.runAside() }
         }
-        return switch found {
-        case .success(let result): (DiagnosticCheck.profiles(result, isRequired: isRequired), result.profiles)
-        case .failure(let error): ([.profile(error)], [])
-        case nil: ([.silentProfiles], [])
+    }
+
+    private static func checks(_ found: Result<ProfileSearchResult, ProfileError>?, isRequired: Bool) -> [DiagnosticCheck] {
+        switch found {
+        case .success(let result): DiagnosticCheck.profiles(result, isRequired: isRequired)
+        case .failure(let error): [.profile(error)]
+        case nil: [.silentProfiles]
         }
     }
 
@@ -114,6 +123,19 @@ package struct Doctor {
             }
         }
         return checks
+    }
+}
+
+extension Doctor.Subject {
+    /// Decides whether a name that could be a host's or a realm's is checked as one or the other. A name that a rule covers is a host,
+    /// unless it is spelled exactly as a known realm.
+    fileprivate func decided(by sso: SingleSignOn) async -> Doctor.Subject {
+        guard let url, let realm else { return self }
+        let known = await firstResult(within: Duration.seconds(2).patient) { await sso.kerberos.realmIfKnown(realm) } ?? nil
+        guard let known, known == realm || sso.decision(for: url).plan == nil else { return self }
+        var copy = self
+        (copy.url, copy.realm) = (nil, known)
+        return copy
     }
 }
 

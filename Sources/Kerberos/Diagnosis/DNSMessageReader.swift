@@ -1,5 +1,6 @@
 /// Reads a DNS response (RFC 1035 section 4.1). The bytes are untrusted: nothing outside them is read, and every loop is bounded.
 struct DNSMessageReader {
+    static let nameServerType: UInt16 = 2
     static let serviceType: UInt16 = 33
     static let uriType: UInt16 = 256
 

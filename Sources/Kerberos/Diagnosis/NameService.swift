@@ -27,6 +27,24 @@ package enum NameService {
         package let addresses: [String]
     }
 
+    /// The result of a lookup of a host's name.
+    package enum Lookup: Sendable, Hashable {
+        /// The host exists.
+        case found(Host)
+        /// There is no such host.
+        case unknown
+        /// No source answered, so that the host may exist.
+        case noAnswer
+
+        /// The host; nil if it was not found.
+        package var host: Host? { if case .found(let host) = self { host } else { nil } }
+    }
+
+    /// Whether a name server answers a query that contains no name, the one for the servers of the root.
+    package static func isAnswering(secondsPerServer: Int) async -> Bool {
+        await records(".", DNSMessageReader.nameServerType, secondsPerServer) { _ in [ServiceRecord]() } != .noAnswer
+    }
+
     /// Queries DNS for SRV records, such as `_kerberos._udp.EXAMPLE.COM`. Waits about the given number of seconds for each server.
     package static func serviceRecords(_ name: String, secondsPerServer: Int) async -> Records<ServiceRecord> {
         await records(name, DNSMessageReader.serviceType, secondsPerServer, ServiceRecord.records)
@@ -54,16 +72,17 @@ package enum NameService {
         }
     }
 
-    /// Resolves a host name as programs usually do (`getaddrinfo`): by the hosts file, DNS or other sources. Nil if there is no such host,
-    /// or no source answers. Waits as long as the system's resolver does.
-    package static func host(_ name: String) async -> Host? {
-        guard !isAddress(name) else { return Host(canonicalName: name, addresses: [name]) }
+    /// Resolves a host name as programs usually do (`getaddrinfo`): by the hosts file, DNS or other sources. Waits as long as the system's
+    /// resolver does.
+    package static func lookUp(_ name: String) async -> Lookup {
+        guard !isAddress(name) else { return .found(Host(canonicalName: name, addresses: [name])) }
         return await BlockingCall.run {
             var hints = addrinfo()
             hints.ai_flags = AI_CANONNAME
             hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
             var list: UnsafeMutablePointer<addrinfo>?
-            guard getaddrinfo(name, nil, &hints, &list) == 0, let first = list else { return nil }
+            let status = getaddrinfo(name, nil, &hints, &list)
+            guard status == 0, let first = list else { return noAnswers.contains(status) ? .noAnswer : .unknown }
             defer { freeaddrinfo(list) }
             var addresses: [String] = []
             var next: UnsafeMutablePointer<addrinfo>? = first
@@ -71,9 +90,12 @@ package enum NameService {
                 if let text = number(of: entry.pointee), !addresses.contains(text) { addresses.append(text) }
                 next = entry.pointee.ai_next
             }
-            return Host(canonicalName: first.pointee.ai_canonname.map { String(cString: $0) } ?? name, addresses: addresses)
+            return .found(Host(canonicalName: first.pointee.ai_canonname.map { String(cString: $0) } ?? name, addresses: addresses))
         }
     }
+
+    /// The errors of `getaddrinfo` that do not mean that the host does not exist.
+    private static let noAnswers = [EAI_AGAIN, EAI_FAIL, EAI_SYSTEM]
 
     private static func isAddress(_ text: String) -> Bool {
         var address = in6_addr()

@@ -81,13 +81,16 @@ struct PrincipalNames: Sendable {
     /// case-sensitive.
     ///
     /// The known realms are those of the profiles, of krb5.conf and of the sessions. Uses no network.
-    func knownRealm(_ realm: String) async -> String {
+    func knownRealm(_ realm: String) async -> String { await realmIfKnown(realm) ?? realm }
+
+    /// The known realm that a name means: the name itself, else the first that differs only in case; nil if there is none.
+    func realmIfKnown(_ name: String) async -> String? {
         var known = KnownRealms(policy.configurations.map(\.realm))
-        if known.names.contains(realm) { return realm }
+        if known.names.contains(name) { return name }
         known.names += (try? await local.configuredRealms()) ?? []
-        if known.names.contains(realm) { return realm }
+        if known.names.contains(name) { return name }
         known.names += (try? await sessions.read().sessions.map(\.realm)) ?? []
-        return known.realm(meant: realm)
+        return known.known(name)
     }
 
     private func inKnownRealm(_ principal: Principal) async throws(KerberosError) -> Principal {
@@ -102,8 +105,11 @@ struct KnownRealms {
     init(_ names: [String]) { self.names = names }
 
     /// The name itself if it is known; else the first known name that differs only in the case of ASCII letters; else the name itself.
-    func realm(meant name: String) -> String {
-        names.contains(name) ? name : names.first { $0.isEqualIgnoringCase(to: name) } ?? name
+    func realm(meant name: String) -> String { known(name) ?? name }
+
+    /// The same; nil if no known name differs only in case.
+    fileprivate func known(_ name: String) -> String? {
+        names.contains(name) ? name : names.first { $0.isEqualIgnoringCase(to: name) }
     }
 }
 

@@ -11,7 +11,8 @@ struct KDCRecords: Sendable {
     private(set) var proxies: [LocatedKDCProxy] = []
     /// The KDCs of SRV records that libkrb5 ignores because there are URI records.
     private(set) var unread: [LocatedKDC] = []
-    private let isSilent: Bool
+    /// Whether no name server answered.
+    let isSilent: Bool
 
     private var uriName: String { "_kerberos.\(realm)" }
     private var comesFromURI: Bool { !unread.isEmpty || (places.map(\.source) + proxies.map(\.source)).contains { $0.contains("URI") } }

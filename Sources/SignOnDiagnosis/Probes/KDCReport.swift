@@ -10,8 +10,8 @@ internal import SystemSupport
 /// The answers of a KDC over each of its transports.
 struct KDCReport: Sendable {
     let place: LocatedKDC
-    /// The KDC's IP address; nil if its name does not resolve.
-    let address: String?
+    /// The result of the lookup of the KDC's name.
+    let lookup: NameService.Lookup
     let outcomes: [(transport: KDCProbe.Transport, outcome: KDCProbe.Outcome)]
 
     /// The time limit for one transport. Together with the name lookup it is below the step's limit.
@@ -19,9 +19,8 @@ struct KDCReport: Sendable {
 
     init(_ place: LocatedKDC, _ probe: KDCProbe) async {
         self.place = place
-        address =
-            await firstResult(within: Duration.seconds(1).patient) { await NameService.host(place.address.host)?.addresses.first } ?? nil
-        guard let address else {
+        lookup = await firstResult(within: Duration.seconds(1).patient) { await NameService.lookUp(place.address.host) } ?? .noAnswer
+        guard let address = lookup.host?.addresses.first else {
             outcomes = []
             return
         }
@@ -39,12 +38,14 @@ struct KDCReport: Sendable {
 
     func check(hasOthers: Bool) -> DiagnosticCheck {
         let name = "KDC \(place.address) (\(place.source))"
-        guard address != nil else {
+        guard lookup.host != nil else {
+            let isUnknown = lookup == .unknown
             return DiagnosticCheck(
                 "kdc",
                 hasOthers ? .warning : .failed,
-                "\(name): its name does not resolve.",
-                remedy: "Correct its name in \(place.source)."
+                "\(name): \(isUnknown ? "its name does not resolve" : "the name service does not answer for its name").",
+                remedy: "Connect to the network or the VPN that resolves the name: getent hosts \(place.address.host)"
+                    + (isUnknown ? "\n    If it resolves nowhere, correct the name in \(place.source)." : "")
             )
         }
         let texts = outcomes.map { "\($0.transport.rawValue) \($0.outcome.text)" }.joined(separator: ", ")

@@ -7,13 +7,11 @@ extension DiagnosticStep {
         guard let plan = findings.server.plan else { return .nothing }
         let browsers = Browser.all.filter { $0.isInstalled(environment: findings.subject.environment) }
         guard !browsers.isEmpty else { return .skipped("no browser is installed here.") }
-        let refusing = browsers.filter { !$0.allows(plan.origin.host) }.map(\.name)
+        let refusing = browsers.filter { !$0.allows(plan.origin.host) }
         guard !refusing.isEmpty else { return .ok("\(browsers.map(\.name).joined(separator: ", ")): the policy allows the host.") }
         return .warning(
-            "\(refusing.joined(separator: ", ")): no policy allows \(plan.origin.host), so the browser sends no ticket.",
-            remedy:
-                "Add the host to AuthServerAllowlist in a policy file of Chromium-based browsers, "
-                + "or to Authentication.SPNEGO in Firefox's policies.json."
+            "\(refusing.map(\.name).joined(separator: ", ")): no policy allows \(plan.origin.host), so the browser sends no ticket.",
+            remedy: refusing.map { $0.remedy(for: plan.origin.host) }.joined(separator: "\n    ")
         )
     }
 }
@@ -22,9 +20,16 @@ extension DiagnosticStep {
 struct Browser: Sendable {
     let name: String
     let programs: [String]
+    /// The folders of its policies, in order of preference for a new file.
     let policies: [String]
-    /// Returns the hosts that a policy document allows.
-    let allowed: @Sendable ([String: Any]) -> [String]
+    /// The key of the allowed hosts in a policy document.
+    let key: String
+    /// The name of a new policy file with the key.
+    let file: String
+    /// A document that allows a host.
+    let document: @Sendable (_ host: String) -> String
+    /// Returns the hosts that a policy document allows; nil if it does not have the key.
+    let allowed: @Sendable ([String: Any]) -> [String]?
 
     static let all: [Browser] = [
         chromium(
@@ -39,18 +44,30 @@ struct Browser: Sendable {
             programs: ["firefox", "firefox-esr"],
             policies: [
                 "/etc/firefox/policies", "/etc/firefox-esr/policies", "/usr/lib/firefox/distribution", "/usr/lib/firefox-esr/distribution",
-            ]
-        ) { document in
-            let policies = document["policies"] as? [String: Any]
-            return (policies?["Authentication"] as? [String: Any])?["SPNEGO"] as? [String] ?? []
-        },
+            ],
+            key: "Authentication.SPNEGO",
+            file: "policies.json",
+            document: { #"{"policies": {"Authentication": {"SPNEGO": ["\#($0)"]}}}"# },
+            allowed: { document in
+                let policies = document["policies"] as? [String: Any]
+                return (policies?["Authentication"] as? [String: Any])?["SPNEGO"] as? [String]
+            }
+        ),
     ]
 
     private static func chromium(_ name: String, _ programs: [String], _ policies: [String]) -> Browser {
-        Browser(name: name, programs: programs, policies: policies) { document in
-            let list = document["AuthServerAllowlist"] as? String ?? ""
-            return list.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-        }
+        let key = "AuthServerAllowlist"
+        return Browser(
+            name: name,
+            programs: programs,
+            policies: policies,
+            key: key,
+            file: "kerberos.json",
+            document: { #"{"\#(key)": "\#($0)"}"# },
+            allowed: { document in
+                (document[key] as? String)?.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+            }
+        )
     }
 
     func isInstalled(environment: [String: String]) -> Bool {
@@ -58,16 +75,34 @@ struct Browser: Sendable {
         return folders.contains { folder in programs.contains { access("\(folder)/\($0)", X_OK) == 0 } }
     }
 
-    func allows(_ host: String) -> Bool { documents.flatMap(allowed).contains { Self.covers($0.lowercased(), host) } }
+    func allows(_ host: String) -> Bool {
+        files.compactMap { Self.content($0).flatMap(allowed) }.joined().contains { Self.covers($0.lowercased(), host) }
+    }
 
-    private var documents: [[String: Any]] {
-        policies.flatMap { folder -> [[String: Any]] in
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-            return names.filter { $0.hasSuffix(".json") }.compactMap { name -> [String: Any]? in
-                guard let data = FileManager.default.contents(atPath: "\(folder)/\(name)") else { return nil }
-                return (try? JSONSerialization.jsonObject(with: data)) as? [String: Any]
-            }
+    /// Returns how to allow a host: the file to change, or a new file with its content.
+    func remedy(for host: String) -> String {
+        if let file = files.first(where: { Self.content($0).flatMap(allowed) != nil }) {
+            return "\(name): add \(host) to \(key) in \(file)"
         }
+        // Firefox reads only one file, which may have other policies.
+        if let file = files.first(where: { $0.hasSuffix("/\(self.file)") }) {
+            return "\(name): add \(key) to \(file), as in \(document(host))"
+        }
+        let folder = policies.first { access($0, F_OK) == 0 } ?? policies[0]
+        return "\(name): write \(folder)/\(file): \(document(host))"
+    }
+
+    /// The policy files.
+    private var files: [String] {
+        policies.flatMap { folder in
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            return names.filter { $0.hasSuffix(".json") }.sorted().map { "\(folder)/\($0)" }
+        }
+    }
+
+    private static func content(_ path: String) -> [String: Any]? {
+        guard let data = FileManager.default.contents(atPath: path) else { return nil }
+        return (try? JSONSerialization.jsonObject(with: data)) as? [String: Any]
     }
 
     /// Returns whether a policy's entry covers a host. Chromium writes `*.example.com` and `*`; Firefox writes `example.com`,

@@ -96,10 +96,18 @@ extension DiagnosticStep {
         if isShared { return .ok("klist, curl and other programs use the same cache.") }
         return .warning(
             "klist, curl and other programs started from here use \(theirs)\(ours == theirs ? " of another server" : "").",
-            remedy: findings.subject.isInTestRealm
-                ? "For this shell: eval \"$(ksso env)\"; or for one program: ksso exec -- COMMAND"
-                : "Configure the session: ksso configure session --install; or for one program: ksso exec -- COMMAND"
+            remedy: visibilityRemedy(findings.subject)
         )
+    }
+
+    private static func visibilityRemedy(_ subject: Doctor.Subject) -> String {
+        let shell = "for this shell: eval \"$(ksso env)\"; or for one program: ksso exec -- COMMAND"
+        if subject.isInTestRealm { return shell.prefix(1).uppercased() + shell.dropFirst() }
+        guard subject.isSessionConfigured else {
+            return "Configure the session: ksso configure session --install; or for one program: ksso exec -- COMMAND"
+        }
+        return "The session is configured, but this shell does not use it: log out and in again; or \(shell)\n"
+            + "    If that does not help: ksso configure session --check"
     }
 }
 

@@ -83,6 +83,8 @@ struct ServerFindings: Sendable {
     var plan: AuthorizationPlan?
     /// The canonical name, if the URL's host is an alias.
     var canonicalName: String?
+    /// Whether a name server answers queries; nil if that was not checked.
+    var isAnsweredByNameService: Bool?
     /// Whether the server responded to a request.
     var isReached = false
     /// Whether the server sent a Negotiate challenge.
@@ -106,6 +108,9 @@ struct LocatedKDCProxy: Sendable, Hashable {
 }
 
 extension KDCFindings {
+    /// Whether no source lists a KDC or a KDC proxy.
+    var isEmpty: Bool { locations.isEmpty && proxies.isEmpty }
+
     /// Adds an entry of krb5.conf or of a profile: a KDC, or the URL of a KDC proxy.
     mutating func add(_ entry: String, source: String) {
         if let address = KDCAddress(entry) {

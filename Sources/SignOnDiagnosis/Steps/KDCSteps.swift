@@ -5,7 +5,7 @@ internal import SystemSupport
 
 extension DiagnosticStep {
     /// Finds the realm's KDCs: those that are configured, and those in DNS if it is used.
-    static let locations = DiagnosticStep.check("dns") { findings in
+    static let locations = DiagnosticStep.check("dns", limit: .seconds(6)) { findings in
         guard let client = findings.client, let realm = findings.realm else { return .skipped("no realm is known.") }
         let order: KDCOrder
         do throws(KerberosError) {
@@ -31,6 +31,9 @@ extension DiagnosticStep {
         let isAskedForURI = (try? await client.libdefault("dns_uri_lookup")).map(ConfigurationBoolean.isNotFalse) ?? true
         let records = await KDCRecords(of: realm, asksForURI: isAskedForURI)
         findings.kdcs.add(records)
+        if order.named.isEmpty, records.isSilent, findings.kdcs.isEmpty, await !findings.resolvesNames() {
+            return .failed("\(Offline.text), so the KDCs of \(realm) are unknown.", remedy: Offline.remedy)
+        }
         return order.named.isEmpty ? records.finding : records.finding(after: order.named)
     }
 
@@ -60,8 +63,18 @@ extension DiagnosticStep {
         if let answer = answers.first(where: { $0.clockOffset != nil }) ?? answers.first {
             findings.kdcs.answer = (probe.principal, answer)
         }
+        if let offline = await offline(reports, realm, &findings) {
+            return [offline] + proxyReports.map { $0.check(hasOthers: proxyReports.contains(where: \.isUsable)) }
+        }
         let isReached = reports.contains { !$0.answers.isEmpty } || proxyReports.contains(where: \.isUsable)
         return reports.map { $0.check(hasOthers: isReached) } + proxyReports.map { $0.check(hasOthers: isReached) }
+    }
+
+    /// Returns the check for a machine that resolves no names, in place of one check for each KDC; nil if it resolves names.
+    private static func offline(_ reports: [KDCReport], _ realm: String, _ findings: inout DiagnosticFindings) async -> DiagnosticCheck? {
+        guard !reports.isEmpty, reports.allSatisfy({ $0.lookup == .noAnswer }), await !findings.resolvesNames() else { return nil }
+        let names = reports.map { "\($0.place.address) (\($0.place.source))" }.joined(separator: ", ")
+        return DiagnosticCheck("kdc", .failed, "\(Offline.text), not even the KDCs of \(realm): \(names).", remedy: Offline.remedy)
     }
 
     /// Compares the KDC's clock with this machine's.

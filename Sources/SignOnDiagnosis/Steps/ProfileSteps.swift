@@ -105,9 +105,11 @@ extension DiagnosticStep {
                 case "hostRule": ""  // the reason says it
                 default: "Use the URL of a page that the profile covers. "
                 }
+            let realm = findings.subject.realm.map { "\n    If a realm is meant, write it in upper case: ksso doctor \($0.uppercased())" }
             return .failed(
                 "\(url.host() ?? "the host") is not answered: \(reason?.detail ?? "no rule covers it.")",
                 remedy: "\(fix)To see every rule that was considered: ksso explain \(ExplanationDocument.withoutUser(url.absoluteString))"
+                    + (realm ?? "")
             )
         }
     }

@@ -3,6 +3,8 @@ internal import CommandSupport
 internal import ExtensionProfile
 internal import Foundation
 internal import SignOnDiagnosis
+internal import SignOnPolicy
+internal import SystemSupport
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -11,16 +13,19 @@ struct DoctorCommand: AsyncParsableCommand {
         discussion: """
             It never prompts for a password, does not change your tickets, and finishes within 15 seconds even if servers do not answer. \
             The first failed check is the cause; later checks may fail for that reason alone.
+            A name without a scheme is a realm if it is a known one or in upper case, and otherwise a host, which is checked over https.
             Exits with status 0 if no check fails, and with status 1 otherwise. A warning (!) is not a failure.
 
             EXAMPLES:
               ksso doctor
               ksso doctor https://intranet.corp.example/
+              ksso doctor intranet.corp.example
+              ksso doctor CORP.EXAMPLE
             """
     )
 
     @Argument(
-        help: ArgumentHelp("The URL of a page, or a realm; by default the default realm.", valueName: "url|realm"),
+        help: ArgumentHelp("The URL of a page, a host or a realm; by default the default realm.", valueName: "url|host|realm"),
         completion: .pageOrRealm
     )
     var target: String?
@@ -42,12 +47,45 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         let environment = ProcessInfo.processInfo.environment
         var subject = Doctor.Subject(environment: environment, isInTestRealm: EnclosingRealm.isInside(environment))
-        if let target, target.contains("://") { subject.url = try checkedURL(target) } else { subject.realm = target }
+        if let target { try subject.check(target) }
+        // The user's systemd may not answer.
+        let isConfigured = await firstResult(within: .seconds(1)) { await SessionSetUp(environment: environment).hasLines }
+        subject.isSessionConfigured = isConfigured ?? false
         subject.keytab = keytab
         subject.tls = try trust.tls(environment: environment)
         let search = ProfileSearch(explicitPaths: common.profile, environment: environment)
         let diagnosis = try await Doctor.diagnose(subject, search: search, patience: patience) { try await common.engine.open($0) }
         if json { try Console.printJSON(diagnosis) } else { DiagnosisReport(diagnosis).show() }
         if !diagnosis.isHealthy { throw CommandFailure(.failed) }
+    }
+}
+
+extension Doctor.Subject {
+    /// Sets what to check: a URL, a host with or without a port and a path, or a realm.
+    ///
+    /// A realm is usually written in upper case. A name that could be a realm's or a host's sets both.
+    fileprivate mutating func check(_ target: String) throws {
+        guard !target.contains("://") else {
+            url = try checkedURL(target)
+            return
+        }
+        let host = target.prefix { !"/?#".contains($0) }
+        // An X.500 realm such as C=US/O=Corp (RFC 4120 section 6.1).
+        guard !host.contains("=") else {
+            realm = target
+            return
+        }
+        guard host == target, !host.contains(":") else {
+            url = try checkedURL("https://\(target)")
+            return
+        }
+        if let sign = host.lastIndex(of: "@") {
+            let meant = target[host.index(after: sign)...]
+            throw CommandFailure(.usage, "\(target) is a principal. To check its realm, run: ksso doctor \(meant)")
+        }
+        realm = target
+        let isInUpperCase = target.contains { $0.isUppercase } && !target.contains { $0.isLowercase }
+        guard !isInUpperCase, (try? Origin(url: "https://\(target)")) != nil else { return }
+        url = URL(string: "https://\(target)")
     }
 }

@@ -45,6 +45,9 @@ struct SessionSetUp {
     /// Whether the files exist and are current.
     var isInstalled: Bool { environmentFile.isInstalled && profile.isInstalled }
 
+    /// Whether both files have lines of this project, perhaps those of another version.
+    var hasLines: Bool { environmentFile.installedLines != nil && profile.installedLines != nil }
+
     /// Returns the profile's lines for another path of the program.
     func profile(calling program: String) -> SessionFile {
         SessionFile(path: profile.path, text: Self.profileText(program, startsAgent: !hasUnits), isOursAlone: false)

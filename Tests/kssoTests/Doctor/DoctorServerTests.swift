@@ -180,6 +180,7 @@ struct DoctorServerTests {
         let browser = try check("browser", try await diagnose("http://localhost:9/"))
         #expect(browser.verdict == .warning)
         #expect(browser.detail.contains("Chromium: no policy allows localhost") || browser.detail.contains("Chromium, "))
+        #expect(browser.remedy?.contains("Chromium: write /etc/chromium") == true, "\(browser)")
     }
 
     @Test func `an unknown principal is only a warning if it is derived from the user name`() async throws {
@@ -198,6 +199,13 @@ struct DoctorServerTests {
             let visibility = try check("visibility", diagnosis)
             #expect(visibility.verdict == .warning)
             #expect(visibility.detail.contains(station.cache))
+            #expect(visibility.remedy?.hasPrefix("Configure the session: ksso configure session --install; ") == true, "\(visibility)")
+            // This shell was started before.
+            #expect(try await station.ksso("configure", "session", "--install").exitStatus == 0)
+            let again = try check("visibility", try await diagnose())
+            #expect(again.verdict == .warning)
+            #expect(again.remedy?.hasPrefix("The session is configured, but this shell does not use it: log out and in again; ") == true)
+            #expect(again.remedy?.contains("--install") == false && again.remedy?.contains("configure session --check") == true, "\(again)")
         }
     }
 

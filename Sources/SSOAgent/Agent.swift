@@ -119,7 +119,7 @@ package final class Agent: Sendable {
             throw error
         }
         let notification = ServiceNotification(environment: options.environment)
-        notification.ready("serving in \(options.runtime.path)")
+        notification.ready("serving in \(options.runtime.path)", moved: serving.moved)
         let work = Task { [self] in
             await withTaskGroup(of: Void.self) { group in
                 let keeper = serving.keeper

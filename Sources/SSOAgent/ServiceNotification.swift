@@ -9,7 +9,12 @@ package struct ServiceNotification: Sendable {
     package init(environment: [String: String]) { path = environment["NOTIFY_SOCKET"].flatMap { $0.isEmpty ? nil : $0 } }
 
     /// Reports that the agent serves, with a sentence for `systemctl status`.
-    package func ready(_ status: String) { send("READY=1\nSTATUS=\(status)") }
+    ///
+    /// - Parameter moved: The principals whose tickets were moved to the agent when it started, for `ksso agent run --background`.
+    package func ready(_ status: String, moved: [String] = []) {
+        let names = moved.map { "\n\(Self.moved)\($0.split(whereSeparator: \.isNewline).joined(separator: " "))" }
+        send("READY=1\nSTATUS=\(status)\(names.joined())")
+    }
 
     /// Reports the result of a keytab sign-in, with a sentence for `systemctl status`, which shows the last one. The `X_KSSO_SIGN_IN`
     /// variable is for `ksso agent run --background`, which uses the first one that it receives; systemd ignores variables that start with
@@ -18,6 +23,8 @@ package struct ServiceNotification: Sendable {
         send("STATUS=\(status.split(whereSeparator: \.isNewline).joined(separator: " "))\n\(isSignedIn ? Self.done : Self.failed)")
     }
 
+    /// The beginning of the variable with a principal whose tickets were moved.
+    package static let moved = "X_KSSO_MOVED="
     /// The variable of a sign-in that succeeded.
     package static let done = "X_KSSO_SIGN_IN=done"
     /// The variable of a sign-in that failed.

@@ -5,6 +5,7 @@ internal import Kerberos
 internal import KerberosEngine
 internal import SSOAgentClient
 internal import SignOnPolicy
+internal import SystemSupport
 
 /// An agent that serves: its extension, its caches, and the parts that keep the sessions alive.
 struct ServingAgent: Sendable {
@@ -17,6 +18,8 @@ struct ServingAgent: Sendable {
     let caches: KCMServer?
     /// The sign-in with the agent's own keytab, if it has one.
     let signIn: KeytabSignIn?
+    /// The principals whose tickets were moved from the system's default cache when the agent started.
+    let moved: [String]
 
     /// Serves the agent's caches, and imports the tickets of the system's default cache.
     ///
@@ -43,7 +46,9 @@ struct ServingAgent: Sendable {
         } else {
             caches = nil
         }
-        if await !Agent.wait(atMost: Self.importLimit, { await agent.importTickets() }) {
+        let imported = await firstResult(within: Self.importLimit, cancelsLateWork: false) { await agent.importTickets() }
+        moved = imported?.map(\.description) ?? []
+        if imported == nil {
             agent.journal.failure("the system's default cache does not respond, so its tickets are not imported yet.")
         }
         signIn = agent.options.keytab.map { KeytabSignIn($0, current: current, journal: agent.journal) }

@@ -18,10 +18,14 @@ import Testing
         let address = try #require(UnixSocketAddress(pathOrAbstractName: name))
         #expect(address.lent { bind(descriptor, $0, $1) } == 0)
         #expect(FileManager.default.fileExists(atPath: name) == name.hasPrefix("/"))
-        ServiceNotification(environment: ["NOTIFY_SOCKET": name]).ready("serves")
-        var buffer = [UInt8](repeating: 0, count: 64)
+        ServiceNotification(environment: ["NOTIFY_SOCKET": name]).ready("serves", moved: ["alice@EXAMPLE.TEST"])
+        var buffer = [UInt8](repeating: 0, count: 128)
         let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
-        #expect(count > 0 && String(decoding: buffer.prefix(max(0, count)), as: UTF8.self) == "READY=1\nSTATUS=serves")
+        #expect(
+            count > 0
+                && String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+                    == "READY=1\nSTATUS=serves\nX_KSSO_MOVED=alice@EXAMPLE.TEST"
+        )
     }
 
     @Test(arguments: [

@@ -10,6 +10,14 @@ package import struct Foundation.Date
 /// cache that this project filled is destroyed once its tickets, or newer ones of the same principal, have been copied. Otherwise a
 /// sign-out would be undone when the next agent starts.
 package struct CacheImport: Sendable {
+    /// What an import has done.
+    package struct Outcome: Sendable {
+        /// The principals whose tickets were copied.
+        package var copied: [Principal] = []
+        /// The principals whose caches were destroyed at the source, so that programs that read those find no tickets any more.
+        package var moved: [Principal] = []
+    }
+
     private let source: KerberosClient
     private let target: KerberosClient
     private let isLogin: Bool
@@ -37,16 +45,15 @@ package struct CacheImport: Sendable {
     /// empty, the first copied cache becomes its primary cache. If both sides have a sign-in of one principal by this project, the later
     /// one is kept.
     ///
-    /// - Returns: The principals whose tickets were copied.
     /// - Throws: `KerberosError` if the target cannot be read or written. After a login, also if the login's cache cannot be read or has no
     ///   valid ticket-granting ticket, so that the caller keeps using that cache.
     @discardableResult
-    package func run() async throws(KerberosError) -> [Principal] {
+    package func run() async throws(KerberosError) -> Outcome {
         let standard = try await target.defaultCacheName()
         let existing = try await target.cacheNames()
         var present: [Principal: CredentialCacheContents] = [:]
         for contents in await read(target, existing) { present[contents.principal] = present[contents.principal] ?? contents }
-        var copied: [Principal] = []
+        var outcome = Outcome()
         let isEmpty = present.isEmpty
         var hasAll = false
         for contents in try await sources() {
@@ -54,22 +61,34 @@ package struct CacheImport: Sendable {
             let other = present[contents.principal]
             hasAll = true
             if let other, !replaces(contents, other) {
-                if contents.isOwn, !isLogin, contents.isNoLater(than: other) { try? await source.destroy(contents.name) }
+                if contents.isNoLater(than: other) { await leave(contents, &outcome) }
                 continue
             }
             let name = if let other { other.name } else { try await target.newCacheName(type: standard.type) }
             try await copy(contents, to: name)
-            if isEmpty, copied.isEmpty { try await target.makePrimary(name) }
-            // Failing to destroy the source cache does not prevent the agent from serving.
-            if contents.isOwn, !isLogin { try? await source.destroy(contents.name) }
+            if isEmpty, outcome.copied.isEmpty { try await target.makePrimary(name) }
+            await leave(contents, &outcome)
             present[contents.principal] = contents
-            copied.append(contents.principal)
+            outcome.copied.append(contents.principal)
         }
         guard hasAll || !isLogin else {
             let message = "there is no valid ticket-granting ticket. Sign in with: ksso login"
             throw KerberosError(.noCredentials, subject: "the login's cache", message: message)
         }
-        return copied
+        return outcome
+    }
+
+    /// Destroys a cache of this project whose tickets the target has. Failing to do so does not prevent the agent from serving.
+    private func leave(_ contents: CredentialCacheContents, _ outcome: inout Outcome) async {
+        guard contents.isOwn, !isLogin, (try? await source.destroy(contents.name)) != nil else { return }
+        outcome.moved.append(contents.principal)
+    }
+
+    /// Returns the principals that have a valid ticket-granting ticket at the target.
+    package func presentPrincipals() async throws(KerberosError) -> [Principal] {
+        await read(target, try await target.cacheNames())
+            .filter { $0.ticketGrantingTicket?.isValid(at: $0.time(at: clock())) == true }
+            .map(\.principal)
     }
 
     /// Returns the contents of the source's caches. A login's cache must be readable, because its user relies on it.
@@ -124,13 +143,15 @@ extension CredentialCacheContents {
 
 extension Agent {
     /// Imports the tickets that the user had before the agent started. A failure is logged and does not prevent the agent from serving.
-    func importTickets() async {
-        guard options.mode == .agent else { return }
+    ///
+    /// - Returns: The principals whose tickets were moved, so that programs that read the system's default cache do not find them any more.
+    func importTickets() async -> [Principal] {
+        guard options.mode == .agent else { return [] }
         let source = RealmConfiguration(realm: "", base: .files(options.systemConfiguration))
         let system = KerberosClient(source)
         // A system-wide cache server already serves its tickets to every program, and copies would be neither renewed nor destroyed with
         // them.
-        guard (try? await system.defaultCacheName().type) != "KCM" else { return }
+        guard (try? await system.defaultCacheName().type) != "KCM" else { return [] }
         let target = RealmConfiguration(
             realm: "",
             libdefaults: ["kcm_socket": files.cacheSocket ?? options.runtime.kcmSocket],
@@ -138,10 +159,17 @@ extension Agent {
             defaultCacheName: "KCM:"
         )
         do throws(KerberosError) {
-            let principals = try await CacheImport(from: system, to: KerberosClient(target)).run()
-            for principal in principals { journal.note("the tickets of \(principal) were imported from the default cache.") }
+            let outcome = try await CacheImport(from: system, to: KerberosClient(target)).run()
+            for principal in outcome.copied where !outcome.moved.contains(principal) {
+                journal.note("the tickets of \(principal) were copied from the default cache.")
+            }
+            for principal in outcome.moved {
+                journal.note("the tickets of \(principal) were moved here. So that other programs find them: eval \"$(ksso env)\"")
+            }
+            return outcome.moved
         } catch {
             journal.failure("the tickets of the default cache were not imported: \(error)")
+            return []
         }
     }
 }

@@ -164,11 +164,18 @@ struct AgentImport: AsyncParsableCommand {
         let base = RealmConfiguration.Base.files(RuntimeDirectory.systemConfigurationFiles(environment: environment))
         let source = RealmConfiguration(realm: "", base: base, defaultCacheName: name)
         let target = RealmConfiguration(realm: "", libdefaults: ["kcm_socket": socket], base: base, defaultCacheName: "KCM:")
-        do {
-            let copied = try await CacheImport(from: KerberosClient(source), to: KerberosClient(target), isLogin: true).run()
+        let tickets = CacheImport(from: KerberosClient(source), to: KerberosClient(target), isLogin: true)
+        do throws(KerberosError) {
+            let copied = try await tickets.run().copied
             for principal in copied { Console.print("The agent now has the tickets of \(principal).") }
             if copied.isEmpty { Console.note("\(name): nothing was copied, because the agent's own tickets are valid for longer.") }
         } catch {
+            // An agent that started a moment ago has moved the tickets of ksso login there. The variable would hide them from programs.
+            if cache == nil, error.code == .noCredentials, let present = try? await tickets.presentPrincipals(), !present.isEmpty {
+                return Console.note(
+                    "\(name): there are no tickets. The agent has those of \(present.map(\.description).joined(separator: ", "))."
+                )
+            }
             throw CommandFailure(error, verbose: false)
         }
     }

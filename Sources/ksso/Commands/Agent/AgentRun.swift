@@ -130,9 +130,10 @@ struct AgentRun: AsyncParsableCommand {
                 guard !runtime.isServed else {
                     throw await alreadyRunning(runtime, "an agent is already running in \(runtime.path). See: ksso agent status")
                 }
-                let signIn = try BackgroundAgent(runtime: runtime).start(waitingForSignIn: keytab != nil)
+                let start = try BackgroundAgent(runtime: runtime).start(waitingForSignIn: keytab != nil)
                 Console.print("The agent serves in \(runtime.path). Stop it with: ksso agent stop")
-                switch signIn {
+                await MovedTickets(principals: start.moved).report(runtime, environment: ProcessInfo.processInfo.environment)
+                switch start.signIn {
                 case .done(let sentence): Console.print(sentence)
                 case .failed(let sentence): Console.report(sentence)
                 case .unknown where keytab != nil: Console.note("No KDC has answered the sign-in with the keytab yet. See: ksso status")

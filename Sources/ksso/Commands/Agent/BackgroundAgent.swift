@@ -11,6 +11,13 @@ struct BackgroundAgent {
     private var log: String { runtime.path + "/agent.log" }
     private var notifications: String { runtime.path + "/n.\(getpid())" }
 
+    /// What an agent has done at its start.
+    struct Start {
+        /// The principals whose tickets it has moved from the system's default cache.
+        var moved: [String]
+        var signIn = SignIn.unknown
+    }
+
     /// The result of the agent's first keytab sign-in, with its sentence.
     enum SignIn {
         case done(String)
@@ -24,7 +31,7 @@ struct BackgroundAgent {
 
     /// - Parameter waitsForSignIn: Whether to wait for the result of the agent's keytab sign-in.
     /// - Throws: ``CommandFailure`` with the agent's own message if it exits instead.
-    func start(waitingForSignIn waitsForSignIn: Bool) throws(CommandFailure) -> SignIn {
+    func start(waitingForSignIn waitsForSignIn: Bool) throws(CommandFailure) -> Start {
         let socket = try notificationSocket()
         defer {
             close(socket)
@@ -39,8 +46,10 @@ struct BackgroundAgent {
         let spawned = Result { () throws(CommandFailure) in try self.start(life: life[1]) }
         close(life[1])
         try spawned.get()
-        if message(from: socket, life: life[0])?.hasPrefix("READY=1") == true {
-            return waitsForSignIn ? signIn(from: socket, life: life[0]) : .unknown
+        if let ready = message(from: socket, life: life[0]), ready.hasPrefix("READY=1") {
+            let prefix = ServiceNotification.moved
+            let moved = ready.split(separator: "\n").filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+            return Start(moved: moved, signIn: waitsForSignIn ? signIn(from: socket, life: life[0]) : .unknown)
         }
         let text = lastLine(after: start).map { $0.hasPrefix("ksso: ") ? String($0.dropFirst(6)) : $0 }
         throw CommandFailure(.failed, text ?? "the agent exited before it was ready. See \(log)")

@@ -15,11 +15,17 @@ struct Setup: AsyncParsableCommand {
             profiles. Then signs in, unless you are signed in, and configures the session. The command can be repeated: completed steps \
             are skipped. Finally, runs the checks of ksso doctor. If one fails, prints it and exits with status 1.
 
+            To configure the session, it changes your shell's profile and a file of systemd: it shows the lines, and asks at the terminal \
+            before it writes them. With --yes it does not ask. Without a terminal it changes them only with --yes.
+
+            --undo removes the profiles and the lines that earlier runs installed, unless you have changed them since. You stay signed in.
+
             With --system, only installs the profile in /etc/ksso, for every user of the machine; each user signs in separately.
 
             EXAMPLES:
               ksso setup corp.mobileconfig
               ksso setup --realm CORP.EXAMPLE --host .corp.example
+              ksso setup --undo
             """
     )
 
@@ -40,6 +46,12 @@ struct Setup: AsyncParsableCommand {
     var passwordStdin = false
     @Flag(help: "Do not sign in.")
     var noLogin = false
+    @Flag(help: "Do not configure the session.")
+    var noSession = false
+    @Flag(help: "Configure the session without asking.")
+    var yes = false
+    @Flag(help: "Remove what earlier runs installed; with --system, the profiles in /etc/ksso.")
+    var undo = false
     @Flag(help: "Install for every user of the machine, as root.")
     var system = false
     @Flag(help: "Replace another profile of the same name.")
@@ -57,7 +69,10 @@ struct Setup: AsyncParsableCommand {
         }
         if realm != nil, host.isEmpty { throw ValidationError("--realm requires at least one --host.") }
         if force, file == nil, realm == nil { throw ValidationError("--force requires a file, or --realm and --host.") }
-        if system, file == nil, realm == nil { throw ValidationError("--system requires a file, or --realm and --host.") }
+        if system, !undo, file == nil, realm == nil { throw ValidationError("--system requires a file, or --realm and --host.") }
+        if noSession, yes { throw ValidationError("--no-session and --yes are mutually exclusive.") }
+        let installs = file != nil || realm != nil || principal != nil || passwordStdin || noLogin || noSession || yes || force
+        if undo, installs { throw ValidationError("--undo takes no other option than --system.") }
         if noLogin, passwordStdin { throw ValidationError("--no-login and --password-stdin are mutually exclusive.") }
     }
 
@@ -65,6 +80,7 @@ struct Setup: AsyncParsableCommand {
         let environment = ProcessInfo.processInfo.environment
         try EnclosingRealm.refuseInside(environment: environment)
         let search = ProfileSearch()
+        if undo { return try await SetupRemoval(directory: try directory(search), isSystem: system, environment: environment).run() }
         var realm = realm
         if let installation = try await installation(search) {
             do {
@@ -84,7 +100,7 @@ struct Setup: AsyncParsableCommand {
             do {
                 try await signIn(realm)
             } catch {
-                let isConfigured = await SessionSetUp(environment: environment).isInstalled
+                let isConfigured = if noSession { true } else { await SessionSetUp(environment: environment).isInstalled }
                 Console.note(
                     "The profile is installed\(isConfigured ? "" : ", but the session is not configured"). "
                         + "After you correct the error, run: ksso setup"
@@ -92,22 +108,27 @@ struct Setup: AsyncParsableCommand {
                 throw error
             }
         }
-        try await SessionSetUp(environment: environment).install()
+        if !noSession { try await SessionConsent(SessionSetUp(environment: environment), isGiven: yes).install() }
         if !noLogin { try await SetupCheck(environment: environment).run(realm: realm) }
     }
 
     /// Returns what to install; nil if nothing was named.
     private func installation(_ search: ProfileSearch) async throws(CommandFailure) -> ProfileInstallation? {
+        let place = ProfileInstallation.Place(directory: try directory(search), isSystem: system, search: search)
+        if let file { return try await ProfileInstallation(copying: file, to: place) }
+        guard let realm else { return nil }
+        return ProfileInstallation(realm: await known(realm, search), hosts: host, principal: principal, in: place)
+    }
+
+    /// Returns the folder of the profiles.
+    private func directory(_ search: ProfileSearch) throws(CommandFailure) -> String {
         if system, geteuid() != 0 {
             throw CommandFailure(.failed, "--system requires root, because it writes to \(search.systemDirectory).")
         }
         guard let directory = system ? search.systemDirectory : search.userDirectory else {
             throw CommandFailure(.failed, "there is no folder for profiles: HOME is not set.")
         }
-        let place = ProfileInstallation.Place(directory: directory, isSystem: system, search: search)
-        if let file { return try await ProfileInstallation(copying: file, to: place) }
-        guard let realm else { return nil }
-        return ProfileInstallation(realm: await known(realm, search), hosts: host, principal: principal, in: place)
+        return directory
     }
 
     /// Returns the realm in the spelling of an installed profile or krb5.conf.

@@ -86,6 +86,7 @@ struct ProfileInstallation {
         try write(content)
         do {
             let profile = try await activeProfile(profile, alongside: others)
+            try InstalledProfiles(directory: place.directory).add(name, content)
             Console.print("\(path): \(before == nil ? "installed" : "replaced")")
             return profile
         } catch {

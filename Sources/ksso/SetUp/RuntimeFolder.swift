@@ -10,7 +10,7 @@ extension KerberosConfigurationFile {
         let runtime = RuntimeDirectory(environment: environment)
         try runtime.makePrivate()
         // The name depends on the content, so that commands with different profiles use different files.
-        let path = "\(runtime.path)/krb5-\(Self.fingerprint(text)).conf"
+        let path = "\(runtime.path)/krb5-\(Fingerprint.of(text.utf8)).conf"
         do {
             try Data(text.utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
         } catch {
@@ -22,12 +22,6 @@ extension KerberosConfigurationFile {
     /// Returns the value for `KRB5_CONFIG` with a file of this project in front of the system's files.
     static func searchPath(_ file: String, environment: [String: String]) -> String {
         ([file] + RuntimeDirectory.systemConfigurationFiles(environment: environment)).joined(separator: ":")
-    }
-
-    /// FNV-1a with 64 bits: the same in every process. It need not resist attacks, because only the user writes to the folder.
-    private static func fingerprint(_ text: String) -> String {
-        let hash = text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-        return String(hash, radix: 16)
     }
 }
 

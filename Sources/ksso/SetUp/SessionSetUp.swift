@@ -17,18 +17,10 @@ struct SessionSetUp {
 
     static let unit = "ksso-agent.socket"
 
-    /// The message about programs that environment variables cannot configure.
-    static let limits = """
-        These programs cannot share the tickets: setuid programs, because libkrb5 ignores KRB5_CONFIG there; rpc.gssd, for Kerberized NFS, \
-        which uses the system's own caches (ksso agent run --system leaves the tickets there); snaps, which can access neither the folder \
-        nor the socket. For programs that support only caches of the type FILE, such as those of Java and Go, or that include Heimdal's \
-        Kerberos, such as samba-tool, use: ksso exec --file
-        """
-
     init(environment: [String: String]) async {
         self.environment = environment
         hasUnits = await UserService.isKnown(Self.unit)
-        let home = environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? NSHomeDirectory()
+        let home = Self.home(environment)
         let settings = environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(home)/.config"
         environmentFile = SessionFile(
             path: "\(settings)/environment.d/60-ksso.conf",
@@ -40,6 +32,10 @@ struct SessionSetUp {
             text: Self.profileText(OwnProgram.name(arguments: CommandLine.arguments, environment: environment), startsAgent: !hasUnits),
             isOursAlone: false
         )
+    }
+
+    private static func home(_ environment: [String: String]) -> String {
+        environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? NSHomeDirectory()
     }
 
     /// Whether the files exist and are current.
@@ -127,72 +123,6 @@ struct SessionSetUp {
     }
 }
 
-/// A file of the user that contains lines of this project between two marks.
-struct SessionFile {
-    let path: String
-    /// The lines of this project, including the marks.
-    let text: String
-    /// Whether the file contains no other lines.
-    let isOursAlone: Bool
-
-    static let begin = "# >>> ksso >>> made by: ksso configure session --install"
-    static let end = "# <<< ksso <<<"
-
-    /// Whether the lines are installed and current.
-    var isInstalled: Bool { (try? place())?.isCurrent == true }
-
-    /// The installed lines; nil if there are none.
-    var installedLines: [String]? {
-        guard let content = FileManager.default.contents(atPath: path), let begin = content.range(of: Data(Self.begin.utf8)),
-            let end = content.range(of: Data("\(Self.end)\n".utf8), in: begin.upperBound..<content.endIndex)
-        else { return nil }
-        return String(decoding: content[begin.upperBound..<end.lowerBound], as: UTF8.self).components(separatedBy: "\n")
-    }
-
-    /// Inserts the lines, or replaces older ones. The rest of the file, its mode and a symbolic link to it stay unchanged.
-    ///
-    /// - Returns: False if the lines were already current.
-    /// - Throws: ``CommandFailure`` if the file belongs to another user or cannot be written.
-    func install() throws(CommandFailure) -> Bool {
-        let place = try place()
-        guard !place.isCurrent else { return false }
-        let file = URL(fileURLWithPath: path).resolvingSymlinksInPath()
-        do {
-            let files = FileManager.default
-            try files.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-            let mode = try? files.attributesOfItem(atPath: file.path)[.posixPermissions]
-            try (place.before + Data(text.utf8) + place.after).write(to: file, options: .atomic)
-            if let mode { try files.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path) }
-        } catch {
-            throw CommandFailure(.failed, "\(path): the file cannot be written.")
-        }
-        return true
-    }
-
-    /// Returns the content before and after the lines as bytes, because the user's part may have any encoding.
-    private func place() throws(CommandFailure) -> (before: Data, after: Data, isCurrent: Bool) {
-        guard access(path, F_OK) == 0 else { return (Data(), Data(), false) }
-        guard let content = FileManager.default.contents(atPath: path) else {
-            throw CommandFailure(.failed, "\(path): the file cannot be read.")
-        }
-        guard let begin = content.range(of: Data(Self.begin.utf8)) else {
-            guard !isOursAlone || content.isEmpty else {
-                throw CommandFailure(.failed, "\(path): the file was not created by ksso. Move it to another folder.")
-            }
-            let separator = content.isEmpty || content.last == UInt8(ascii: "\n") ? "" : "\n"
-            return (content + Data(separator.utf8), Data(), false)
-        }
-        guard let end = content.range(of: Data("\(Self.end)\n".utf8), in: begin.upperBound..<content.endIndex) else {
-            throw CommandFailure(
-                .failed,
-                "\(path): the line “\(Self.end)” is missing. Remove the lines that ksso wrote there, or restore that line."
-            )
-        }
-        let isCurrent = content[begin.lowerBound..<end.upperBound] == Data(text.utf8)
-        return (content[..<begin.lowerBound], content[end.upperBound...], isCurrent)
-    }
-}
-
 /// The systemd user manager, if there is one.
 enum UserService {
     /// Returns whether the manager runs and has this unit.
@@ -200,6 +130,9 @@ enum UserService {
 
     /// Starts a unit now and with each session.
     static func enable(_ unit: String) async -> Bool { await run("enable", "--now", unit) }
+
+    /// Stops starting a unit with each session. A running unit continues.
+    static func disable(_ unit: String) async -> Bool { await run("disable", unit) }
 
     private static func run(_ arguments: String...) async -> Bool {
         let result = try? await Subprocess.run(
@@ -236,9 +169,51 @@ extension SessionSetUp {
             Console.print("\(Self.unit): enabled")
         }
         guard isChanged else { return }
-        Console.note(
-            "Log in again, so that the session's programs share the tickets. To list the exceptions: ksso configure session --help"
-        )
+        Console.note("Log in again, so that the session's programs share the tickets; for this shell, run: eval \"$(ksso env)\"")
+        for note in SessionLimits(environment: environment).notes { Console.note(note) }
+    }
+
+    /// What ``install()`` would change, in order.
+    ///
+    /// - Throws: `CommandFailure` if a file cannot be changed.
+    func pendingChanges() throws(CommandFailure) -> [(file: SessionFile, change: SessionFile.Change)] {
+        var changes: [(SessionFile, SessionFile.Change)] = []
+        for file in [environmentFile, profile] { if let change = try file.pendingChange() { changes.append((file, change)) } }
+        return changes
+    }
+
+    /// Removes what ``install()`` wrote, also from a profile that another login shell reads, and stops starting the agent with the session.
+    ///
+    /// - Returns: Whether something was removed.
+    func uninstall() async throws -> Bool {
+        try EnclosingRealm.refuseInside(environment: environment)
+        var isRemoved = false
+        for file in [environmentFile] + profiles {
+            guard let removal = try file.remove() else { continue }
+            isRemoved = true
+            Console.print("\(file.path): \(removal == .file ? "removed" : "the lines of ksso were removed")")
+        }
+        // A unit that was enabled without these files was enabled by hand.
+        guard isRemoved else { return false }
+        if hasUnits {
+            guard await UserService.disable(Self.unit) else {
+                throw CommandFailure(.failed, "the agent's sockets cannot be disabled. See: systemctl --user disable \(Self.unit)")
+            }
+            Console.print("\(Self.unit): disabled")
+        }
+        let runtime = RuntimeDirectory(environment: environment)
+        guard let listener = runtime.listener(at: .requests) else { return true }
+        let command = listener.stopCommand ?? "ksso agent stop"
+        Console.note("Programs of this session use the agent until you log out. To stop it now: \(command)")
+        return true
+    }
+
+    /// The profiles of all login shells that ``install()`` may have changed.
+    private var profiles: [SessionFile] {
+        let home = Self.home(environment)
+        let folders = [home] + [environment["ZDOTDIR"]].compactMap { $0 }.filter { $0.hasPrefix("/") && $0 != home }
+        let paths = [".profile", ".bash_profile", ".bash_login"].map { "\(home)/\($0)" } + folders.map { "\($0)/.zprofile" }
+        return paths.map { SessionFile(path: $0, text: profile.text, isOursAlone: false) }
     }
 
     /// Stops an agent that was started by hand, because it owns the sockets that systemd is about to bind.

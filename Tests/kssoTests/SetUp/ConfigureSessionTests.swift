@@ -29,12 +29,13 @@ struct ConfigureSessionTests {
         let printed = try await configure()
         #expect(printed.exitStatus == 0)
         #expect(printed.output.hasPrefix("# \(environmentFile)\n\(Self.mark)KRB5_CONFIG="))
-        for word in ["# \(profileFile)\n", "setuid programs", "rpc.gssd", "snaps"] { #expect(printed.output.contains(word)) }
+        #expect(printed.output.contains("# \(profileFile)\n"))
         #expect(!FileManager.default.fileExists(atPath: environmentFile) && !FileManager.default.fileExists(atPath: profileFile))
         let installed = try await configure("--install")
         #expect(installed.output == "\(environmentFile): written\n\(profileFile): written\n", "\(installed)")
-        #expect(installed.errors.hasSuffix("To list the exceptions: ksso configure session --help\n"))
-        #expect(try await configure("--help").output.contains("setuid programs"))
+        #expect(installed.errors.hasPrefix("Log in again, so that the session's programs share the tickets; for this shell, run: "))
+        let help = try await configure("--help").output
+        for word in ["setuid programs", "rpc.gssd", "snaps"] { #expect(help.contains(word)) }
         for path in [environmentFile, profileFile] { #expect(try printed.output.contains(contents(path))) }
     }
 
@@ -253,7 +254,8 @@ struct ConfigureSessionTests {
         #expect(warned.errors.hasPrefix(sentence), "\(warned)")
     }
 
-    @Test func `--install and --check are mutually exclusive`() async throws {
-        #expect(try await configure("--install", "--check").exitStatus == 64)
+    @Test(arguments: [["--install", "--check"], ["--install", "--uninstall"]])
+    func `--install, --check and --uninstall are mutually exclusive`(options: [String]) async throws {
+        #expect(try await station.run(["ksso", "configure", "session"] + options).exitStatus == 64)
     }
 }

@@ -23,7 +23,7 @@ struct SetupTests {
 
     @Test func `ksso setup installs a profile and signs in, so that ksso fetch works`() async throws {
         let file = try station.write(profile(), to: "corp.yaml")
-        let first = try await setup(file, "--principal", "alice", "--password-stdin", input: "secret\n")
+        let first = try await setup(file, "--principal", "alice", "--password-stdin", "--yes", input: "secret\n")
         #expect(first.exitStatus == 0, "\(first)")
         #expect(first.output.hasPrefix("\(settings)/corp.yaml: installed\nalice@EXAMPLE.TEST is signed in until "), "\(first)")
         #expect(
@@ -76,7 +76,7 @@ struct SetupTests {
     @Test func `ksso setup reports the first check that fails and exits with status 1`() async throws {
         try await station.realm.addUser("bob", password: "secret")
         let file = try station.write(profile(data: ["principalName: bob"]), to: "corp.yaml")
-        let result = try await setup(file, "--principal", "alice", "--password-stdin", input: "secret\n")
+        let result = try await setup(file, "--principal", "alice", "--password-stdin", "--yes", input: "secret\n")
         #expect(result.exitStatus == 1 && result.output.contains("environment.d/60-ksso.conf: written\n"), "\(result)")
         let lines = result.errors.split(separator: "\n").map(String.init)
         #expect(
@@ -101,7 +101,7 @@ struct SetupTests {
         }
         let file = try station.write(profile(), to: "corp.yaml")
         #expect(try await ksso("agent", "run", "--background").exitStatus == 0)
-        let result = try await ksso("setup", file, "--no-login")
+        let result = try await ksso("setup", file, "--no-login", "--yes")
         #expect(result.exitStatus == 0 && result.output.contains(") has stopped, so that systemd can start it."), "\(result)")
         #expect(try String(contentsOfFile: calls, encoding: .utf8).hasSuffix("--user enable --now ksso-agent.socket\n"))
         if UnixSocket.isServed("\(folder)/ksso/agent.sock") { _ = try await ksso("agent", "stop") }
@@ -167,7 +167,8 @@ struct SetupTests {
 
     @Test(arguments: [
         ["--realm", "A.TEST"], ["--host", "a.test"], ["x.yaml", "--realm", "A.TEST", "--host", "a.test"], ["--system"],
-        ["--no-login", "--password-stdin"], [], ["--force"],
+        ["--no-login", "--password-stdin"], [], ["--force"], ["x.yaml", "--yes", "--no-session"], ["--undo", "x.yaml"],
+        ["--undo", "--yes"],
     ])
     func `invalid arguments of ksso setup are a usage error`(words: [String]) async throws {
         let result = try await station.run(["ksso", "setup"] + words)

@@ -1,0 +1,59 @@
+internal import CommandSupport
+internal import Foundation
+
+/// The profiles that `ksso setup` has installed in a folder, so that `ksso setup --undo` removes these and no others.
+struct InstalledProfiles {
+    let directory: String
+
+    /// The search for profiles ignores a file with this name.
+    private var path: String { "\(directory)/.setup.json" }
+
+    /// The fingerprint of each profile's content, by file name.
+    private var fingerprints: [String: String] {
+        guard let data = FileManager.default.contents(atPath: path) else { return [:] }
+        return (try? JSONDecoder().decode([String: String].self, from: data)) ?? [:]
+    }
+
+    /// Records that a profile was installed.
+    func add(_ name: String, _ content: Data) throws(CommandFailure) {
+        try record(fingerprints.merging([name: Fingerprint.of(content)]) { $1 })
+    }
+
+    /// Removes the installed profiles, except those that were changed since, and prints each of them.
+    ///
+    /// - Returns: Whether a profile was removed.
+    func remove() throws(CommandFailure) -> Bool {
+        var rest: [String: String] = [:]
+        var isRemoved = false
+        for (name, fingerprint) in fingerprints.sorted(by: { $0.key < $1.key }) where !name.contains("/") {
+            let file = "\(directory)/\(name)"
+            guard let content = FileManager.default.contents(atPath: file) else { continue }
+            guard Fingerprint.of(content) == fingerprint else {
+                rest[name] = fingerprint
+                Console.note("\(file): kept, because it was changed after its installation")
+                continue
+            }
+            guard unlink(file) == 0 else {
+                throw CommandFailure(.failed, "\(file): the file cannot be removed: \(String(cString: strerror(errno))).")
+            }
+            isRemoved = true
+            Console.print("\(file): removed")
+        }
+        try record(rest)
+        return isRemoved
+    }
+
+    private func record(_ fingerprints: [String: String]) throws(CommandFailure) {
+        guard !fingerprints.isEmpty else {
+            unlink(path)
+            return
+        }
+        do {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+            try encoder.encode(fingerprints).write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            throw CommandFailure(.failed, "\(path): the file cannot be written.")
+        }
+    }
+}

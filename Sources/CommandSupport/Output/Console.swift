@@ -42,9 +42,9 @@ package enum Console {
     }
 
     /// Prints shell commands that export variables. A shell gets the exact values; for a terminal, control characters are escaped.
-    package static func printExports(_ variables: [(name: String, value: String)]) {
+    package static func printExports(_ variables: [(name: String, value: String)], for shell: ShellSyntax = .posix) {
         for (name, value) in variables {
-            let line = "export \(name)=\(shellQuoted(value))"
+            let line = shell.export(name, value)
             if isatty(STDOUT_FILENO) == 1 { print(line) } else { write(Data("\(line)\n".utf8), to: .standardOutput) }
         }
     }

@@ -88,19 +88,29 @@ struct Env: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print shell exports that let standard Kerberos programs share the tickets.",
         discussion: """
+            The syntax is that of the shell that runs the command, or else of the shell in SHELL: fish's, or that of sh, bash and zsh.
+
             EXAMPLES:
               eval "$(ksso env)"
+              ksso env | source      # in fish
             """
     )
 
+    @Option(help: ArgumentHelp("Print the syntax of this shell: sh, bash, zsh or fish.", valueName: "name"))
+    var shell: ShellSyntax?
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
         try await common.engine.run { sso in
-            let environment = try await KerberosEnvironment(sso, environment: ProcessInfo.processInfo.environment)
-            Console.printExports(environment.variables)
+            let given = ProcessInfo.processInfo.environment
+            let environment = try await KerberosEnvironment(sso, environment: given)
+            Console.printExports(environment.variables, for: shell ?? ShellSyntax(callerIn: given))
         }
     }
+}
+
+extension ShellSyntax: ExpressibleByArgument {
+    package static var allValueStrings: [String] { ["sh", "bash", "zsh", "fish"] }
 }
 
 /// The environment variables by which other Kerberos programs share the tickets, and the configuration file that they name.

@@ -60,6 +60,42 @@ struct ExecTests {
         #expect(shell == .done(cache))
     }
 
+    @Test(arguments: [["--shell", "fish"], ["--shell", "/usr/bin/fish"], []])
+    func `for fish, ksso env prints the commands of fish`(options: [String]) async throws {
+        let cache = "FILE:\(station.directory)/it's a\\b"
+        let variables = ["KRB5CCNAME": cache, "SHELL": options.isEmpty ? "/usr/bin/fish" : "/bin/sh"]
+        let login = ["login", "alice", "--password-stdin", "-q"]
+        #expect(try await station.run(["ksso"] + login, input: "secret\n", environment: variables) == .done(""))
+        let expected = "set -gx KRB5CCNAME 'FILE:\(station.directory)/it\\'s a\\\\b';\n"
+        #expect(try await station.run(["ksso", "env"] + options, environment: variables) == .done(expected))
+    }
+
+    private static let hasFish = (try? Program.path(of: "fish")) != nil
+
+    @Test(.enabled(if: hasFish, "fish is not installed"), arguments: ["ksso env | source", "eval \"$(ksso env)\"", "eval (ksso env)"])
+    func `fish can evaluate the output of ksso env`(command: String) async throws {
+        try station.install(profile())
+        let cache = "FILE:\(station.directory)/it's $HOME a\\b\\"
+        let variables = ["KRB5CCNAME": cache]
+        let login = ["login", "alice", "--password-stdin", "-q"]
+        #expect(try await station.run(["ksso"] + login, input: "secret\n", environment: variables) == .done(""))
+        let script = "\(command); printf '%s\\n' $KRB5_CONFIG $KRB5CCNAME; klist -s"
+        let result = try await station.run(["fish", "--no-config", "-c", script], environment: variables)
+        #expect(result == .done("\(try configuration())\n\(cache)\n"))
+    }
+
+    /// `SHELL` names the user's login shell, also in scripts of other shells.
+    @Test func `a script of sh gets the syntax of sh if its user's login shell is fish`() async throws {
+        try await station.signIn()
+        let script = "eval \"$(ksso env)\"; echo \"$KRB5CCNAME\""
+        #expect(try await station.run(["sh", "-c", script], environment: ["SHELL": "/usr/bin/fish"]) == .done("\(station.cache)\n"))
+    }
+
+    @Test func `ksso env refuses a shell that it does not know`() async throws {
+        let result = try await station.ksso("env", "--shell", "tcsh")
+        #expect(result.exitStatus == 64 && result.errors.contains("sh, bash, zsh"), "\(result)")
+    }
+
     @Test func `the generated krb5.conf has the realm, KDCs and host mappings of the profile`() async throws {
         try station.install(
             profile(data: ["domainRealmMapping: { EXAMPLE.TEST: [localhost, .corp.test] }", "preferredKDCs: [tcp/127.0.0.1:88]"])

@@ -3,11 +3,17 @@ internal import ArgumentParser
 /// A length of time as kinit takes it: `10h`, `1d12h`, `30m`, `90s`, `7:30` (hours and minutes) or seconds.
 package struct Lifetime {
     package let duration: Duration
+    /// The text as the user typed it.
+    package let argument: String
 
     package init?(argument: String) {
         guard let seconds = Self.clock(argument) ?? Self.units(argument), seconds > 0 else { return nil }
+        self.argument = argument
         duration = .seconds(seconds)
     }
+
+    /// The length in seconds.
+    package var seconds: Double { Double(duration.components.seconds) }
 
     /// The value of an option.
     ///

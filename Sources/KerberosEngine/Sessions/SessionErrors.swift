@@ -42,7 +42,7 @@ extension KerberosError {
         KerberosError(
             .notInteractive,
             subject: principal.description,
-            message: "the ticket cannot be renewed without prompting for the password. Sign in with: ksso login \(principal)"
+            message: "the ticket cannot be renewed without prompting for the password. Sign in again with: ksso login --force \(principal)"
         )
     }
 }

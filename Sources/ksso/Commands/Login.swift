@@ -11,6 +11,7 @@ struct Login: AsyncParsableCommand {
             EXAMPLES:
               ksso login
               ksso login alice@CORP.EXAMPLE --remember
+              ksso login --valid-for 1h
             """
     )
 
@@ -39,12 +40,17 @@ struct Login: AsyncParsableCommand {
     var remember = false
     @Flag(help: "Sign in again even if a ticket exists.")
     var force = false
+    @Option(help: "Sign in again unless the ticket stays valid for at least this long, such as 10m.", transform: Lifetime.option)
+    var validFor: Lifetime?
     @Flag(name: [.long, .short], help: "Print nothing on success, and never prompt.")
     var quiet = false
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
         if remember { try credential.checkRemembering() }
+        if let lifetime, let validFor, lifetime.duration <= validFor.duration {
+            throw ValidationError("--lifetime must be longer than --valid-for.")
+        }
     }
 
     func run() async throws {
@@ -52,7 +58,8 @@ struct Login: AsyncParsableCommand {
         (signIn.principal, signIn.realm, signIn.credential) = (principal, realm, credential.choice)
         signIn.ticket.options = InitialCredentialOptions(lifetime: lifetime?.duration, renewableLifetime: renewable?.duration)
         signIn.ticket.cache = cache.map(CredentialCacheName.init(rawValue:))
-        (signIn.remembers, signIn.isForced, signIn.isQuiet) = (remember, force, quiet)
+        (signIn.ticket.isForced, signIn.ticket.validFor) = (force, validFor)
+        (signIn.remembers, signIn.isQuiet) = (remember, quiet)
         try await signIn.run(common.engine, armorCache: armorCache)
     }
 }

@@ -1,6 +1,7 @@
 internal import CommandSupport
 internal import Foundation
 internal import Kerberos
+internal import KerberosEngine
 internal import KerberosSSO
 internal import SSOAgentClient
 internal import SystemSupport
@@ -16,8 +17,6 @@ struct SignInOperation {
     var ticket = RequestedTicket()
     /// Whether the password is stored.
     var remembers = false
-    /// Whether to sign in even if a valid ticket exists.
-    var isForced = false
     /// Whether to print nothing on success, and never to prompt.
     var isQuiet = false
 
@@ -31,8 +30,9 @@ struct SignInOperation {
         let environment = ProcessInfo.processInfo.environment
         try await engine.run(armorCache: armorCache) { sso in
             let runtime = RuntimeDirectory(environment: environment)
-            if !isForced, !remembers, !credential.replacesSession, ticket.cache == nil, let session = try await presentSession(sso) {
-                say("\(session.principal) is signed in already, until \(session.ticketExpires.localText). To sign in again: --force")
+            if !ticket.isForced, !remembers, !credential.replacesSession, ticket.cache == nil, let session = try await presentSession(sso) {
+                let again = "To sign in again: ksso login --force \(session.principal)"
+                say("\(session.principal) is signed in already, until \(session.ticketExpires.localText). \(again)")
                 printNotice(session, sso)
                 printOtherCache(runtime, environment)
                 return
@@ -44,6 +44,9 @@ struct SignInOperation {
             if let place { say("The password is stored \(place). To remove it: ksso logout \(session.principal)") }
             printNotice(session, sso)
             if ticket.cache == nil { printOtherCache(runtime, environment) }
+            guard let validFor = ticket.validFor, !ticket.isLongEnough(session) else { return }
+            let limit = "the new ticket is valid for less than \(validFor.argument), because the KDC or krb5.conf limits its lifetime"
+            throw CommandFailure(.failed, "\(session.principal): \(limit). Use a shorter --valid-for.")
         }
     }
 
@@ -78,7 +81,7 @@ struct SignInOperation {
 
     private func presentSession(_ sso: SingleSignOn) async throws -> Session? {
         let wanted = try await sso.principal(principal, realm: realm)
-        return try await sso.sessions().sessions(of: wanted).first(where: \.isSignedIn)
+        return try await sso.sessions().sessions(of: wanted).first { $0.isSignedIn && ticket.isLongEnough($0) }
     }
 
     private func source(_ sso: SingleSignOn) async throws -> InitialCredentialSource {
@@ -91,4 +94,11 @@ struct RequestedTicket {
     var options = InitialCredentialOptions()
     /// The cache for the ticket; nil is the default one.
     var cache: CredentialCacheName?
+    /// Whether to request it even if a valid ticket exists.
+    var isForced = false
+    /// How long a ticket must stay valid to make a sign-in unnecessary; nil accepts every valid ticket.
+    var validFor: Lifetime?
+
+    /// Whether the ticket of a session is valid for as long as required.
+    func isLongEnough(_ session: Session) -> Bool { session.isValid(at: Date().addingTimeInterval(validFor?.seconds ?? 0)) }
 }

@@ -44,13 +44,23 @@ struct Status: AsyncParsableCommand {
             if !quiet {
                 if json { try Console.printJSON(document(list)) } else { show(list, sso) }
             }
-            let limit = Date().addingTimeInterval(Double(validFor?.duration.components.seconds ?? 0))
+            let limit = Date().addingTimeInterval(validFor?.seconds ?? 0)
             guard list.sessions.contains(where: { $0.isSignedIn && $0.isValid(at: limit) }) else {
                 guard !quiet, !json else { throw CommandFailure(.notSignedIn) }
                 let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets?.sentence
-                throw CommandFailure(.notSignedIn, kept ?? KerberosError.notSignedIn(toRealm: nil).message)
+                throw CommandFailure(.notSignedIn, kept ?? absence(in: list))
             }
         }
+    }
+
+    /// What is missing, with the command that signs in the principal in question.
+    private func absence(in list: SessionList) -> String {
+        if let validFor, let session = list.sessions.filter(\.isSignedIn).max(by: { $0.ticketExpires < $1.ticketExpires }) {
+            return "\(session.principal): the ticket is valid for less than \(validFor.argument). "
+                + "Sign in again with: ksso login --valid-for \(validFor.argument) \(session.principal)"
+        }
+        guard let session = list.sessions.first else { return KerberosError.notSignedIn(toRealm: nil).message }
+        return "\(session.principal): the ticket has expired. Sign in again with: ksso login \(session.principal)"
     }
 
     private func follow() async throws {

@@ -82,10 +82,11 @@ struct ProfileInstallation {
                 "\(path): another profile has this name. To replace it, use: ksso setup \(words.joined(separator: " "))"
             )
         }
-        let others = try await search.runAside().profiles.map(\.source).filter { $0 != path }
+        let others = try await search.runAside().profiles.filter { $0.source != path }
+        try refuseRepeatedHost(of: profile, alongside: others)
         try write(content)
         do {
-            let profile = try await activeProfile(profile, alongside: others)
+            let profile = try await activeProfile(profile, alongside: others.map(\.source))
             try InstalledProfiles(directory: place.directory).add(name, content)
             Console.print("\(path): \(before == nil ? "installed" : "replaced")")
             return profile
@@ -93,6 +94,24 @@ struct ProfileInstallation {
             // Restores the previous state, because a profile that is rejected for its hosts or for the folder's owner has no effect.
             if let before { try? write(before) } else { try? FileManager.default.removeItem(atPath: path) }
             throw error
+        }
+    }
+
+    /// Throws if another profile has a host of this one, as the same profile under another name does. The message says how to replace it.
+    private func refuseRepeatedHost(of profile: Profile, alongside others: [Profile]) throws(CommandFailure) {
+        let hosts = profile.configurations.flatMap(\.hosts)
+        for other in others {
+            let taken = Set(other.configurations.flatMap(\.hosts))
+            guard let host = hosts.first(where: taken.contains) else { continue }
+            let sentence = "\(path): the host \(host) is also in \(other.source), and a host belongs to one profile."
+            guard place.isSystem || !other.source.hasPrefix("\(place.search.systemDirectory)/") else {
+                throw CommandFailure(.failed, "\(sentence) To use that profile, which is for every user, run: ksso setup")
+            }
+            let words = ["ksso setup"] + (place.isSystem ? ["--system"] : []) + arguments.map(shellWord)
+            throw CommandFailure(
+                .failed,
+                "\(sentence) To replace that profile, use: rm \(shellWord(other.source)) && \(words.joined(separator: " "))"
+            )
         }
     }
 

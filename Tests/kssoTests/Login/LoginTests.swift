@@ -149,10 +149,28 @@ struct LoginTests {
     @Test func `ksso login with a valid session does not prompt unless --force is given`() async throws {
         try await station.signIn()
         let result = try await station.ksso("login", "alice")
-        let line = "alice@EXAMPLE.TEST is signed in already, until TIME. To sign in again: --force\n"
+        let line = "alice@EXAMPLE.TEST is signed in already, until TIME. To sign in again: ksso login --force alice@EXAMPLE.TEST\n"
         #expect(result.output.withoutTimes == line)
         #expect(result.exitStatus == 0)
         try expectSignedIn(try await station.ksso("login", "alice", "--force", "--password-stdin", input: "secret\n"))
+    }
+
+    @Test func `ksso login --valid-for signs in again unless the ticket is valid that long`() async throws {
+        let first = try await station.ksso("login", "alice", "--password-stdin", "-q", "--lifetime", "1h", input: "secret\n")
+        #expect(first.exitStatus == 0, "\(first)")
+        let enough = try await station.ksso("login", "alice", "--valid-for", "30m")
+        #expect(enough.exitStatus == 0 && enough.output.hasPrefix("alice@EXAMPLE.TEST is signed in already"), "\(enough)")
+        let status = try await station.ksso("status", "--valid-for", "2h")
+        let line =
+            "ksso: alice@EXAMPLE.TEST: the ticket is valid for less than 2h. "
+            + "Sign in again with: ksso login --valid-for 2h alice@EXAMPLE.TEST\n"
+        #expect(status.exitStatus == 5 && status.errors == line, "\(status)")
+        let command = ["login", "--valid-for", "2h", "alice@EXAMPLE.TEST", "--password-stdin"]
+        try expectSignedIn(try await station.run(["ksso"] + command, input: "secret\n"))
+        #expect(try await station.ksso("status", "--quiet", "--valid-for", "2h").exitStatus == 0)
+        let long = try await station.ksso("login", "alice", "--valid-for", "90d", "--password-stdin", input: "secret\n")
+        #expect(long.exitStatus == 1 && long.errors.contains("the new ticket is valid for less than 90d"), "\(long)")
+        #expect(try await station.ksso("login", "--valid-for", "2h", "--lifetime", "1h").exitStatus == 64)
     }
 
     @Test func `--cache stores the tickets in that cache only`() async throws {

@@ -90,7 +90,7 @@ struct SessionCommandTests {
         try await kinit()
         let line =
             "alice@EXAMPLE.TEST: the ticket cannot be renewed without prompting for the password. "
-            + "Sign in with: ksso login alice@EXAMPLE.TEST"
+            + "Sign in again with: ksso login --force alice@EXAMPLE.TEST"
         #expect(try await station.ksso("refresh") == .failure(4, line))
         #expect(try await station.ksso("status", "--quiet").exitStatus == 0)
     }

@@ -157,6 +157,20 @@ struct SetupTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: settings) == ["present.yaml"])
     }
 
+    /// The new name comes after the old one, or before it, so that the old profile would be the one that is rejected.
+    @Test(arguments: ["corp-2.yaml", "a.yaml"])
+    func `a renamed profile is refused with the commands that replace the former one`(name: String) async throws {
+        let former = try station.install(profile(hosts: ["a.test", "b.test"]), as: "corp.yaml")
+        let file = try station.write(profile(hosts: ["b.test", "c.test"]), to: name)
+        let remedy = "rm \(former) && ksso setup \(file)"
+        let result = try await setup(file, "--no-login")
+        let reason = "the host b.test is also in \(former), and a host belongs to one profile."
+        #expect(result == .failure(1, "\(settings)/\(name): \(reason) To replace that profile, use: \(remedy)"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: settings) == ["corp.yaml"])
+        let replaced = try await station.run(["sh", "-c", "\(remedy) --no-login"])
+        #expect(replaced.exitStatus == 0 && replaced.output.hasPrefix("\(settings)/\(name): installed\n"), "\(replaced)")
+    }
+
     @Test func `after a failed sign-in ksso setup reports misspelled keys and the remaining steps`() async throws {
         let file = try station.write(profile(data: ["principalNam: alice"]), to: "corp.yaml")
         let result = try await setup(file, "--principal", "alice", "--password-stdin", input: "wrong\n")

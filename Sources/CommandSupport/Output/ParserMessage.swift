@@ -58,7 +58,7 @@ extension ParserMessage {
         return best.distance <= tolerance && best.distance * 3 <= best.name.count ? best.name : nil
     }
 
-    /// Moves the examples, which are part of the description above the usage, to the end, and does not wrap their lines, so that they can be
+    /// Moves the examples, which are part of the description above the usage, to the end. Their lines are not wrapped, so that they can be
     /// copied.
     private static func endingWithExamples(_ help: String) -> String {
         guard let examples = help.range(of: "\nEXAMPLES:\n"),

@@ -84,8 +84,8 @@ enum RealmVariables {
     /// Returns the suffix of a user's variable. Users of the first realm are named without their realm.
     static func suffix(user: String, of realm: String, isFirst: Bool) -> String { suffix(isFirst ? user : "\(user)@\(realm)") }
 
-    /// Returns the variables for the web servers. The first server has variables without a suffix. If there are several servers or the server
-    /// has a name, each one has variables with its name or, without one, with its number.
+    /// Returns the variables for the web servers. The first server has variables without a suffix. If there are several servers or the
+    /// server has a name, each one has variables with its name or, without one, with its number.
     static func web(_ servers: [RealmDescription.Server]) -> [String: String] {
         var variables: [String: String] = [:]
         func add(_ server: RealmDescription.Server, _ end: String) {

@@ -1,4 +1,5 @@
 internal import CommandSupport
+internal import KerberosSSO
 internal import SSOAgentClient
 
 /// The tickets that an agent has moved from the system's default cache, where other programs looked for them.

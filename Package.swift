@@ -16,6 +16,9 @@ let safeSettings: [SwiftSetting] = settings + [.strictMemorySafety()]
 /// An object file that `make release` links before the Swift library: Scripts/icu-data says why.
 let programLinkerSettings: [LinkerSetting] = Context.environment["KSSO_ICU_DATA"].map { [.unsafeFlags([$0])] } ?? []
 
+/// The version with the commit, which a release build defines in one C file. Without it, the programs print the latest release's version.
+let versionSettings: [CSetting] = Context.environment["KSSO_VERSION"].map { [.define("PROGRAM_VERSION", to: "\"\($0)\"")] } ?? []
+
 let package = Package(
     name: "swift-kerberos-sso",
     platforms: [.macOS(.v15)],
@@ -166,9 +169,12 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(name: "CProgramVersion", cSettings: versionSettings),
         .target(
             name: "CommandSupport",
-            dependencies: ["Kerberos", "SystemSupport", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "CProgramVersion", "Kerberos", "SystemSupport", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             swiftSettings: settings
         ),
         .executableTarget(

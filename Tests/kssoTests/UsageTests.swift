@@ -49,10 +49,17 @@ struct UsageTests {
         }
     }
 
-    @Test func `ksso --version prints the version number`() async throws {
-        let result = try await station.ksso("--version")
-        #expect(result.output.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil)
+    @Test(arguments: [["ksso"], ["ksso", "realm"]])
+    func `--version prints the version of the program and of libkrb5`(program: [String]) async throws {
+        let result = try await station.run(program + ["--version"])
+        let words = result.output.wholeMatch(of: /([a-z ]+) \d+\.\d+\.\d+(\+\d+\.g[0-9a-f]+)? \(MIT krb5 1\.\d+[^)]*\)\n/)
+        #expect(words?.1 == Substring(program.joined(separator: " ")), "\(result)")
         #expect(result.exitStatus == 0)
+    }
+
+    @Test func `a subcommand prints the same version`() async throws {
+        let version = try await station.ksso("--version")
+        #expect(try await station.ksso("status", "--version") == version)
     }
 
     @Test(arguments: ["nonsense", "--nonsense", "explain", "header", "fetch", "switch", "profile check"])

@@ -20,6 +20,7 @@ extension AsyncParsableCommand {
         } catch let failure as CommandFailure {
             failure.report()
             status = failure.status
+        } catch  where printVersion(requestedBy: error) {
         } catch {
             let message = ParserMessage(error, Self.self, arguments: arguments ?? Array(CommandLine.arguments.dropFirst()))
             message.show()
@@ -29,11 +30,6 @@ extension AsyncParsableCommand {
         fflush(nil)
         _exit(status.rawValue)
     }
-}
-
-/// The version of the programs of this package, which are released together.
-package enum ProgramVersion {
-    package static let current = "0.1.0"
 }
 
 /// Controls what libdispatch writes to the system log.

@@ -28,9 +28,15 @@ struct DebianPackageTests {
         return result.output.trimmingCharacters(in: .newlines)
     }
 
+    /// The number that `ksso --version` prints.
+    private func programVersion() async throws -> String {
+        let output = try await station.ksso("--version").output
+        return String(try #require(output.split(separator: " ").dropFirst().first))
+    }
+
     @Test func `the ksso package contains exactly the expected files`() async throws {
         let package = try await makePackage()
-        let version = try await station.ksso("--version").output.trimmingCharacters(in: .newlines)
+        let version = try await programVersion()
         #expect(package.contains("/ksso_\(version)-1_"))
         let fields = try await station.run(["dpkg-deb", "-f", package, "Package", "Version", "Depends"]).output
         #expect(fields.hasPrefix("Package: ksso\nVersion: \(version)-1\n"))
@@ -47,7 +53,7 @@ struct DebianPackageTests {
                 "/usr/lib/systemd/system/ksso-kcm.service", "/usr/lib/systemd/system/ksso-kcm.socket",
                 "/usr/lib/systemd/user/ksso-agent-system.service", "/usr/lib/systemd/user/ksso-agent.service",
                 "/usr/lib/systemd/user/ksso-agent.socket",
-                "/usr/share/bash-completion/completions/ksso", "/usr/share/doc/ksso/changelog.Debian.gz",
+                "/usr/share/bash-completion/completions/ksso", "/usr/share/doc/ksso/NOTICE.gz", "/usr/share/doc/ksso/changelog.Debian.gz",
                 "/usr/share/doc/ksso/changelog.gz", "/usr/share/doc/ksso/copyright",
                 "/usr/share/fish/vendor_completions.d/ksso.fish", "/usr/share/lintian/overrides/ksso", "/usr/share/man/man1/ksso.1.gz",
                 "/usr/share/man/man5/ksso-profile.5.gz", "/usr/share/zsh/vendor-completions/_ksso",
@@ -58,7 +64,7 @@ struct DebianPackageTests {
 
     @Test func `ksso-realm is a separate package that depends on ksso`() async throws {
         let package = try await makePackage(of: CommandBinary.realmPath())
-        let version = try await station.ksso("--version").output.trimmingCharacters(in: .newlines)
+        let version = try await programVersion()
         #expect(package.contains("/ksso-realm_\(version)-1_"))
         let fields = try await station.run(["dpkg-deb", "-f", package]).output
         #expect(fields.hasPrefix("Package: ksso-realm\nVersion: \(version)-1\n"))
@@ -71,10 +77,27 @@ struct DebianPackageTests {
         let files = list.filter { !$0.hasSuffix("/") }.map { $0.split(separator: " ", omittingEmptySubsequences: true)[5].dropFirst() }
         #expect(
             files.sorted() == [
-                "/usr/bin/ksso-realm", "/usr/share/doc/ksso-realm/changelog.Debian.gz", "/usr/share/doc/ksso-realm/changelog.gz",
+                "/usr/bin/ksso-realm", "/usr/share/doc/ksso-realm/NOTICE.gz", "/usr/share/doc/ksso-realm/changelog.Debian.gz",
+                "/usr/share/doc/ksso-realm/changelog.gz",
                 "/usr/share/doc/ksso-realm/copyright", "/usr/share/lintian/overrides/ksso-realm", "/usr/share/man/man1/ksso-realm.1.gz",
             ]
         )
+    }
+
+    @Test(arguments: [
+        ("0.1.0", "gt", "0.1.0~rc1-1"), ("0.1.0+1.gabcdef0", "gt", "0.1.0-1"), ("0.1.0+1.gabcdef0", "lt", "0.1.1-1"),
+        ("0.1.0+12.gabcdef0", "gt", "0.1.0+git20261123.9.gffffff0-1"), ("0.1.0+3.gabcdef0", "gt", "0.1.0+git20261122.9.gffffff0-1"),
+    ]) func `a package of a later commit sorts above the release and above earlier packages`(
+        program: String,
+        relation: String,
+        other: String
+    ) async throws {
+        // No commit has this name, so the given time is used.
+        let script = repositoryFile("Scripts/version")
+        let result = try await station.run([script, "--debian", program], environment: ["SOURCE_DATE_EPOCH": "1795392000"])
+        let version = result.output.trimmingCharacters(in: .newlines)
+        #expect(program.contains("+") == version.contains("+git20261123."), "\(result)")
+        #expect(try await station.run(["dpkg", "--compare-versions", version, relation, other]).exitStatus == 0, "\(version)")
     }
 
     /// The placeholders of the scripts are replaced by the names of all units in the package.

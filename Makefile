@@ -10,7 +10,8 @@ SANITIZED = timeout --kill-after=1m 3h $(TEST)
 DOCUMENTED = Kerberos SignOnPolicy HTTPNegotiate TLSChannelBinding ExtensionProfile KerberosEngine KerberosSSO NegotiateAsyncHTTPClient \
     NegotiateURLSession SSOAgentClient KerberosTesting KerberosTestingTraits
 
-.PHONY: build demo test check bench docs install uninstall deb release packages compose-test system-test examples interop format measure clean
+.PHONY: build demo test check bench docs programs install uninstall deb release packages compose-test system-test package-test examples interop \
+    format measure clean
 
 packages:
 	@Scripts/install-packages
@@ -30,7 +31,8 @@ test: packages
 # The long checks: the package on a booted machine, fuzzers and sanitizers. Most need a separate build.
 check: packages
 	Scripts/check
-	$(MAKE) deb
+	$(MAKE) release
+	Tests/Packages/run dist
 	Tests/System/run .build/release/ksso
 	! readelf -d .build/release/ksso .build/release/ksso-realm | grep 'NEEDED.*libswift' # no package provides it
 	Examples/agent-client/check .build/release/ksso
@@ -61,17 +63,18 @@ docs:
 RELEASE = --static-swift-stdlib -Xlinker -s -Xlinker -z -Xlinker now -Xlinker --version-script=$(CURDIR)/Packaging/exported-symbols
 ICU_DATA = $(CURDIR)/.build/icu-data.o
 
-release:
+programs:
 	@Scripts/install-packages libkrb5-dev binutils python3
 	@mkdir -p .build
 	Scripts/icu-data $(ICU_DATA)
-	KSSO_ICU_DATA=$(ICU_DATA) swift build -c release --product ksso $(RELEASE)
-	KSSO_ICU_DATA=$(ICU_DATA) swift build -c release --product ksso-realm $(RELEASE)
+	version=$$(Scripts/version) && export KSSO_VERSION=$$version KSSO_ICU_DATA=$(ICU_DATA) && \
+	    swift build -c release --product ksso $(RELEASE) && \
+	    swift build -c release --product ksso-realm $(RELEASE)
 
 # Builds nothing, so that root does not need Swift.
 install:
 	@for program in ksso ksso-realm; do \
-	    test -x .build/release/$$program || { echo ".build/release/$$program does not exist: run make release first." >&2; exit 1; }; \
+	    test -x .build/release/$$program || { echo ".build/release/$$program does not exist: run make programs first." >&2; exit 1; }; \
 	done
 	Scripts/install-files .build/release/ksso $(PREFIX) $(DESTDIR)
 	Scripts/install-files .build/release/ksso-realm $(PREFIX) $(DESTDIR)
@@ -80,10 +83,17 @@ uninstall:
 	Scripts/install-files --remove ksso $(PREFIX) $(DESTDIR)
 	Scripts/install-files --remove ksso-realm $(PREFIX) $(DESTDIR)
 
-# Two Debian packages below .build, ksso and ksso-realm; their paths are printed.
-deb: release
-	@Scripts/make-deb .build/release/ksso .build
-	@Scripts/make-deb .build/release/ksso-realm .build
+# Two Debian packages, ksso and ksso-realm, in dist; their paths are printed.
+deb: programs
+	@Scripts/install-packages dpkg-dev
+	@rm -f dist/*.deb
+	@Scripts/make-deb .build/release/ksso dist
+	@Scripts/make-deb .build/release/ksso-realm dist
+
+# All files of a release, in dist: the packages, a static agent-client, a Containerfile, a bill of materials and checksums.
+release: programs
+	@Scripts/install-packages dpkg-dev
+	@Scripts/make-release .build/release dist
 
 # The examples that need no separate build: tests of services in other languages, and the commands of the pages in Documentation.
 examples: build
@@ -96,8 +106,12 @@ examples: build
 	Scripts/check-pages $(KSSO)
 
 # The package in a virtual machine: systemd, PAM, sshd and a KDC, an administrator and two users.
-system-test: release
+system-test: programs
 	Tests/System/run .build/release/ksso
+
+# Installs and uses the packages of dist in new Debian and Ubuntu systems.
+package-test: deb
+	Tests/Packages/run dist
 
 compose-test: build
 	Scripts/compose-test
@@ -116,4 +130,4 @@ measure:
 	@Scripts/measure
 
 clean:
-	rm -rf .build .build-address .build-thread Benchmarks/.build Fuzzing/.build Examples/agent-client/.build Examples/login-prompt/.build Examples/pytest-plugin/.build Examples/junit-extension/.build
+	rm -rf dist .build .build-address .build-thread Benchmarks/.build Fuzzing/.build Examples/agent-client/.build Examples/login-prompt/.build Examples/pytest-plugin/.build Examples/junit-extension/.build

@@ -19,6 +19,15 @@ let programLinkerSettings: [LinkerSetting] = Context.environment["KSSO_ICU_DATA"
 /// The version with the commit, which a release build defines in one C file. Without it, the programs print the latest release's version.
 let versionSettings: [CSetting] = Context.environment["KSSO_VERSION"].map { [.define("PROGRAM_VERSION", to: "\"\($0)\"")] } ?? []
 
+/// Traits with the names of the products, so that a user of some products downloads only the packages that these need. The dependencies of
+/// a target that several products contain name all their traits, or one trait enables the other.
+let http = TargetDependencyCondition.when(traits: ["HTTPNegotiate"])
+let agentClient = TargetDependencyCondition.when(traits: ["SSOAgentClient"])
+let kerberosSSO = TargetDependencyCondition.when(traits: ["KerberosSSO"])
+let asyncHTTPClient = TargetDependencyCondition.when(traits: ["NegotiateAsyncHTTPClient"])
+let kerberosTesting = TargetDependencyCondition.when(traits: ["KerberosTesting"])
+let channelBinding = TargetDependencyCondition.when(traits: ["NegotiateAsyncHTTPClient", "KerberosTesting"])
+
 let package = Package(
     name: "swift-kerberos-sso",
     platforms: [.macOS(.v15)],
@@ -33,6 +42,14 @@ let package = Package(
         .library(name: "HTTPNegotiate", targets: ["HTTPNegotiate"]),
         .library(name: "KerberosTesting", targets: ["KerberosTesting"]),
         .library(name: "KerberosTestingTraits", targets: ["KerberosTestingTraits"]),
+    ],
+    traits: [
+        "Kerberos", "HTTPNegotiate",
+        .trait(name: "SSOAgentClient", enabledTraits: ["HTTPNegotiate"]), .trait(name: "KerberosSSO", enabledTraits: ["SSOAgentClient"]),
+        .trait(name: "NegotiateAsyncHTTPClient", enabledTraits: ["HTTPNegotiate"]),
+        .trait(name: "NegotiateURLSession", enabledTraits: ["HTTPNegotiate"]),
+        "KerberosTesting", .trait(name: "KerberosTestingTraits", enabledTraits: ["KerberosTesting"]),
+        .default(enabledTraits: ["KerberosSSO", "NegotiateAsyncHTTPClient", "NegotiateURLSession", "KerberosTestingTraits"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -57,14 +74,14 @@ let package = Package(
         .target(name: "SignOnPolicy", swiftSettings: safeSettings),
         .target(
             name: "HTTPNegotiate",
-            dependencies: ["SignOnPolicy", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: ["SignOnPolicy", .product(name: "HTTPTypes", package: "swift-http-types", condition: http)],
             swiftSettings: safeSettings
         ),
         .target(
             name: "TLSChannelBinding",
             dependencies: [
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "Crypto", package: "swift-crypto", condition: channelBinding),
+                .product(name: "SwiftASN1", package: "swift-asn1", condition: channelBinding),
             ],
             swiftSettings: safeSettings
         ),
@@ -77,7 +94,7 @@ let package = Package(
         ),
         .target(
             name: "ExtensionProfile",
-            dependencies: ["SystemSupport", "SignOnPolicy", .product(name: "Yams", package: "Yams")],
+            dependencies: ["SystemSupport", "SignOnPolicy", .product(name: "Yams", package: "Yams", condition: kerberosSSO)],
             swiftSettings: safeSettings
         ),
         .target(
@@ -89,31 +106,30 @@ let package = Package(
             name: "NegotiateAsyncHTTPClient",
             dependencies: [
                 "HTTPNegotiate", "TLSChannelBinding",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHPACK", package: "swift-nio-http2"),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: asyncHTTPClient),
+                .product(name: "HTTPTypes", package: "swift-http-types", condition: asyncHTTPClient),
+                .product(name: "NIOCore", package: "swift-nio", condition: asyncHTTPClient),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: asyncHTTPClient),
+                .product(name: "NIOHPACK", package: "swift-nio-http2", condition: asyncHTTPClient),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: asyncHTTPClient),
+                .product(name: "NIOPosix", package: "swift-nio", condition: asyncHTTPClient),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: asyncHTTPClient),
             ],
             swiftSettings: safeSettings
         ),
         .target(
             name: "NegotiateURLSession",
-            dependencies: ["SystemSupport", "HTTPNegotiate", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: ["SystemSupport", "HTTPNegotiate", .product(name: "HTTPTypes", package: "swift-http-types", condition: http)],
             swiftSettings: safeSettings
         ),
         .target(
             name: "SSOAgentClient",
             dependencies: [
-                "SignOnPolicy", "SystemSupport",
-                "HTTPNegotiate",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                "SignOnPolicy", "SystemSupport", "HTTPNegotiate",
+                .product(name: "HTTPTypes", package: "swift-http-types", condition: agentClient),
+                .product(name: "NIOCore", package: "swift-nio", condition: agentClient),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: agentClient),
+                .product(name: "NIOPosix", package: "swift-nio", condition: agentClient),
             ],
             swiftSettings: safeSettings
         ),
@@ -121,13 +137,13 @@ let package = Package(
             name: "KerberosTesting",
             dependencies: [
                 "Kerberos", "TLSChannelBinding",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
+                .product(name: "NIOCore", package: "swift-nio", condition: kerberosTesting),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: kerberosTesting),
+                .product(name: "NIOPosix", package: "swift-nio", condition: kerberosTesting),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: kerberosTesting),
+                .product(name: "SwiftASN1", package: "swift-asn1", condition: kerberosTesting),
+                .product(name: "Subprocess", package: "swift-subprocess", condition: kerberosTesting),
+                .product(name: "SystemPackage", package: "swift-system", condition: kerberosTesting),
             ],
             swiftSettings: settings
         ),
@@ -136,15 +152,14 @@ let package = Package(
             name: "KerberosSSO",
             dependencies: [
                 "SignOnPolicy", "SystemSupport", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "SSOAgentClient",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "HTTPTypes", package: "swift-http-types", condition: kerberosSSO),
             ],
             swiftSettings: safeSettings
         ),
         .target(
             name: "SSOAgent",
             dependencies: [
-                "SignOnPolicy", "SystemSupport",
-                "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos", "KerberosEngine", "SSOAgentClient",
+                "SignOnPolicy", "SystemSupport", "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos", "KerberosEngine", "SSOAgentClient",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -160,8 +175,7 @@ let package = Package(
             name: "SignOnDiagnosis",
             dependencies: [
                 "SystemSupport", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosSSO",
-                "NegotiateAsyncHTTPClient",
-                "SignOnPolicy", "SSOAgentClient",
+                "NegotiateAsyncHTTPClient", "SignOnPolicy", "SSOAgentClient",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -180,9 +194,8 @@ let package = Package(
         .executableTarget(
             name: "ksso",
             dependencies: [
-                "SignOnDiagnosis", "SignOnPolicy", "SystemSupport", "CommandSupport",
-                "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosSSO", "NegotiateAsyncHTTPClient", "SSOAgent",
-                "SSOAgentClient",
+                "SignOnDiagnosis", "SignOnPolicy", "SystemSupport", "CommandSupport", "ExtensionProfile", "HTTPNegotiate", "Kerberos",
+                "KerberosEngine", "KerberosSSO", "NegotiateAsyncHTTPClient", "SSOAgent", "SSOAgentClient",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -266,8 +279,7 @@ let package = Package(
             name: "SSOAgentTests",
             dependencies: [
                 "SignOnPolicy", "SSOAgent", "SSOAgentClient", "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos", "KerberosEngine",
-                "KerberosTesting",
-                "KerberosTestingTraits", "TestSupport", "SystemSupport",
+                "KerberosTesting", "KerberosTestingTraits", "TestSupport", "SystemSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -301,8 +313,7 @@ let package = Package(
             name: "NegotiateClientTests",
             dependencies: [
                 "SignOnPolicy", "NegotiateAsyncHTTPClient", "NegotiateURLSession", "HTTPNegotiate", "Kerberos", "KerberosEngine",
-                "KerberosTesting",
-                "KerberosTestingTraits", "TestSupport",
+                "KerberosTesting", "KerberosTestingTraits", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -329,8 +340,7 @@ let package = Package(
             name: "NegotiateURLSessionTests",
             dependencies: [
                 "SignOnPolicy", "NegotiateURLSession", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosTesting",
-                "KerberosTestingTraits",
-                "TestSupport",
+                "KerberosTestingTraits", "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
@@ -364,9 +374,8 @@ let package = Package(
             // The tests run the built commands as a user does.
             dependencies: [
                 "SignOnDiagnosis", "SignOnPolicy", "ksso", "ksso-realm", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosSSO",
-                "KerberosTesting",
-                "NegotiateAsyncHTTPClient", "NegotiateURLSession", "SSOAgentClient", "TLSChannelBinding", "KerberosTestingTraits",
-                "TestSupport",
+                "KerberosTesting", "NegotiateAsyncHTTPClient", "NegotiateURLSession", "SSOAgentClient", "TLSChannelBinding",
+                "KerberosTestingTraits", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),

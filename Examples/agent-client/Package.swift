@@ -4,7 +4,7 @@ import PackageDescription
 let package = Package(
     name: "agent-client",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "swift-kerberos-sso", path: "../..")],
+    dependencies: [.package(name: "swift-kerberos-sso", path: "../..", traits: ["SSOAgentClient"])],
     targets: [
         .executableTarget(
             name: "agent-client",

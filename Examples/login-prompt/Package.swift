@@ -4,7 +4,7 @@ import PackageDescription
 let package = Package(
     name: "login-prompt",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "swift-kerberos-sso", path: "../..")],
+    dependencies: [.package(name: "swift-kerberos-sso", path: "../..", traits: ["KerberosSSO"])],
     targets: [
         .executableTarget(
             name: "login-prompt",

@@ -44,11 +44,10 @@ let package = Package(
         .library(name: "KerberosTestingTraits", targets: ["KerberosTestingTraits"]),
     ],
     traits: [
-        "Kerberos", "HTTPNegotiate",
+        "Kerberos", "HTTPNegotiate", "KerberosTesting", .trait(name: "KerberosTestingTraits", enabledTraits: ["KerberosTesting"]),
         .trait(name: "SSOAgentClient", enabledTraits: ["HTTPNegotiate"]), .trait(name: "KerberosSSO", enabledTraits: ["SSOAgentClient"]),
         .trait(name: "NegotiateAsyncHTTPClient", enabledTraits: ["HTTPNegotiate"]),
         .trait(name: "NegotiateURLSession", enabledTraits: ["HTTPNegotiate"]),
-        "KerberosTesting", .trait(name: "KerberosTestingTraits", enabledTraits: ["KerberosTesting"]),
         .default(enabledTraits: ["KerberosSSO", "NegotiateAsyncHTTPClient", "NegotiateURLSession", "KerberosTestingTraits"]),
     ],
     dependencies: [

@@ -8,8 +8,8 @@ import NIOHTTP1
 import NegotiateAsyncHTTPClient
 import Testing
 
-// The code of the guides in KerberosSSO.docc, so that the compiler checks it. ArticleTests compares the lines, and runs what needs neither a
-// terminal nor the machine's own profiles.
+// The code of the guides in KerberosSSO.docc, so that the compiler checks it. ArticleTests compares the lines, and runs what needs neither
+// a terminal nor the machine's own profiles.
 
 // MARK: CommandLineTool
 

@@ -16,12 +16,12 @@ package enum ShellSyntax: Sendable {
         }
     }
 
-    /// Chooses the syntax of the shell that started this process, or else of the shell in `SHELL`.
+    /// Chooses the syntax of the shell that started this process; that of sh if it is another program.
     ///
-    /// A script of bash evaluates the output also if its user's login shell is fish, so that `SHELL` alone would be wrong.
-    package init(callerIn environment: [String: String]) {
-        let caller = (try? String(contentsOfFile: "/proc/\(getppid())/comm", encoding: .utf8)) ?? ""
-        self = Self(argument: caller.trimmingCharacters(in: .newlines)) ?? Self(argument: environment["SHELL"] ?? "") ?? .posix
+    /// `SHELL` does not decide, because a script of bash evaluates the output also if its user's login shell is fish.
+    package static var ofCaller: ShellSyntax {
+        let caller = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(getppid())/exe")
+        return caller.flatMap(Self.init(argument:)) ?? .posix
     }
 
     /// Returns the command that exports a variable.

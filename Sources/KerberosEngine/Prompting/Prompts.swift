@@ -24,8 +24,7 @@ final class Prompts: Sendable {
     /// Decides whether a prompt may open.
     var limiter: PromptLimiter { shared.withLock { $0 } }
 
-    /// Uses the limiter of other prompts, so that a person who canceled one of theirs gets no prompt here either, and each principal has at
-    /// most one.
+    /// Uses the limiter of other prompts, so that a person who canceled one of theirs gets no prompt here either.
     func share(with others: Prompts) {
         let limiter = others.limiter
         shared.withLock { $0 = limiter }

@@ -104,7 +104,7 @@ struct Env: AsyncParsableCommand {
         try await common.engine.run { sso in
             let given = ProcessInfo.processInfo.environment
             let environment = try await KerberosEnvironment(sso, environment: given)
-            Console.printExports(environment.variables, for: shell ?? ShellSyntax(callerIn: given))
+            Console.printExports(environment.variables, for: shell ?? ShellSyntax.ofCaller)
         }
     }
 }

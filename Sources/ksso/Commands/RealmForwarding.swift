@@ -3,7 +3,7 @@ internal import CommandSupport
 internal import Foundation
 
 /// `ksso realm`, which executes the separate program `ksso-realm`, so that `ksso` contains no test kit.
-struct RealmForwarding: ParsableCommand {
+struct RealmForwarding: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "realm",
         abstract: "Run a private KDC for tests, and control it (package ksso-realm)."
@@ -15,7 +15,7 @@ struct RealmForwarding: ParsableCommand {
     @Argument(parsing: .captureForPassthrough, help: "The arguments of ksso-realm.", completion: .custom(Self.completions))
     var arguments: [String] = []
 
-    func run() throws {
+    func run() async throws {
         let environment = ProcessInfo.processInfo.environment
         let reason = ProgramSearch.become(Self.files(environment), [Self.program] + arguments, environment: environment)
         let message =

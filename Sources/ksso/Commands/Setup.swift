@@ -18,7 +18,8 @@ struct Setup: AsyncParsableCommand {
             To configure the session, it changes your shell's profile and a file of systemd: it shows the lines, and asks at the terminal \
             before it writes them. With --yes it does not ask. Without a terminal it changes them only with --yes.
 
-            --undo removes the profiles and the lines that earlier runs installed, unless you have changed them since. You stay signed in.
+            --undo removes the profiles and the lines that earlier runs installed, unless you have changed them since. \
+            Tickets are kept, but a running agent signs out of a realm that no profile names any more.
 
             With --system, only installs the profile in /etc/ksso, for every user of the machine; each user signs in separately.
 

@@ -84,14 +84,15 @@ enum CompletionCandidates {
     static func format(_ candidates: [String], for shell: CompletionShell? = CompletionShell.requesting) -> [String] {
         var known: Set<String> = [""]
         let words = candidates.filter { word in
-            known.insert(word).inserted && word.escapedForDisplay() == word && !word.contains(where: \.isWhitespace)
+            known.insert(word).inserted && word.escapedForDisplay() == word && !word.unicodeScalars.contains(where: \.properties.isWhitespace)
         }
         // bash expands the candidates like words of a script, so that one such as `$(reboot)` from a cache would be executed.
         return shell == .bash ? words.map(escapedForBash) : words
     }
 
     private static func escapedForBash(_ word: String) -> String {
-        let plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+-:@%=,"
-        return word.reduce(into: "") { $0 += plain.contains($1) || !$1.isASCII ? "\($1)" : "\\\($1)" }
+        let plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._+-:@%=,".unicodeScalars
+        // By scalars, because a character such as a backtick with an accent is not ASCII, but bash reads bytes.
+        return word.unicodeScalars.reduce(into: "") { $0 += plain.contains($1) || !$1.isASCII ? "\($1)" : "\\\($1)" }
     }
 }

@@ -23,7 +23,7 @@ struct SessionConsent {
                     + "ksso setup --yes; to see the changes first: ksso configure session"
             )
         }
-        let question = plan(changes) + "\nMake these changes? To remove them later: ksso setup --undo [Y/n] "
+        let question = plan(changes) + "\nTo remove these changes later, run: ksso setup --undo\nMake these changes? [Y/n] "
         if await BlockingCall.run({ Self.agrees(to: question) }) { return try await setUp.install() }
         Console.note("The session is not configured. To configure it later: ksso configure session --install")
     }
@@ -50,14 +50,18 @@ struct SessionConsent {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else { return false }
         let handle = FileHandle(fileDescriptor: terminal, closeOnDealloc: true)
+        // What was typed before the question is no answer to it.
+        tcflush(terminal, TCIFLUSH)
         guard (try? handle.write(contentsOf: Data(question.escapedForDisplay(keepingLines: true, limit: 1 << 20).utf8))) != nil else {
             return false
         }
-        // A terminal delivers whole lines.
-        guard let line = try? handle.read(upToCount: 4096), !line.isEmpty else {
+        // A terminal delivers whole lines. FileHandle would wait for more bytes than one line.
+        var line = [UInt8](repeating: 0, count: 4096)
+        let count = unsafe read(terminal, &line, line.count)
+        guard count > 0 else {
             try? handle.write(contentsOf: Data("\n".utf8))
             return false
         }
-        return ["", "y", "yes"].contains(String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines).lowercased())
+        return ["", "y", "yes"].contains(String(decoding: line.prefix(count), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines).lowercased())
     }
 }

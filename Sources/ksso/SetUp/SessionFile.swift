@@ -91,8 +91,8 @@ struct SessionFile {
         return .file
     }
 
-    /// Whether the file may be removed if it is empty: not a symbolic link, and not one of the files for which bash ignores ~/.profile, even
-    /// if they are empty.
+    /// Whether the file may be removed if it is empty: not a symbolic link, and not one of the files for which bash ignores ~/.profile,
+    /// even if they are empty.
     private var isRemovable: Bool {
         var status = stat()
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }

@@ -15,7 +15,7 @@ struct SetupSessionTests {
     private var profileFile: String { "\(station.directory)/.profile" }
     private var installedProfile: String { "\(station.directory)/config/ksso/corp.yaml" }
     private static let mark = "# >>> ksso >>>"
-    private static let question = "Make these changes? To remove them later: ksso setup --undo [Y/n] "
+    private static let question = "Make these changes? [Y/n] "
 
     private func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
     private func contents(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }

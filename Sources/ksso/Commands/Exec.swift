@@ -88,7 +88,7 @@ struct Env: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print shell exports that let standard Kerberos programs share the tickets.",
         discussion: """
-            The syntax is that of the shell that runs the command, or else of the shell in SHELL: fish's, or that of sh, bash and zsh.
+            The syntax is that of fish if fish runs the command, and otherwise that of sh, bash and zsh.
 
             EXAMPLES:
               eval "$(ksso env)"

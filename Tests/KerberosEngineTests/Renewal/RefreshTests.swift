@@ -42,7 +42,7 @@ struct RefreshTests {
         #expect(session.renewUntil == nil)
         let error = await kerberosError { try await kerberos.refresh(session) }
         #expect(error?.code == .notInteractive)
-        #expect(error?.message.contains("ksso login bob@EXAMPLE.TEST") == true)
+        #expect(error?.message.contains("ksso login --force bob@EXAMPLE.TEST") == true)
         #expect(try await kerberos.grant(host).principal == "bob@EXAMPLE.TEST")
     }
 

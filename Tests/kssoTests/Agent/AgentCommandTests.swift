@@ -24,7 +24,7 @@ struct AgentCommandTests {
             let process = document.process.processID
             let status = try await station.ksso("agent", "status")
             let first = "The agent serves in \(station.runtime): process \(process), since TIME.\n"
-            #expect(status.withoutTimes.output.hasPrefix(first + "    1 tickets in 1 credential cache\n"), "\(status)")
+            #expect(status.withoutTimes.output.hasPrefix(first + "    1 ticket in 1 credential cache\n"), "\(status)")
             let stop = try await station.ksso("agent", "stop")
             let kept = "The tickets of alice@EXAMPLE.TEST are kept for the next start. To destroy them: "
             #expect(stop.exitStatus == 0 && stop.output == "The agent has stopped.\n" && stop.errors.hasPrefix(kept), "\(stop)")

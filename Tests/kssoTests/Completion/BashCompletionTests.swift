@@ -109,9 +109,11 @@ struct BashCompletionTests {
     }
 
     /// bash expands the candidates that it gets, as it expands the words of a script.
-    @Test func `a candidate is never executed`() async throws {
-        try station.install(profile(hosts: ["other.test"], data: ["principalName: '$(>executed)`>executed`'"]), as: "second.yaml")
-        #expect(try await candidates("ksso login $") == ["$(>executed)`>executed`@EXAMPLE.TEST"])
+    /// A backtick with an accent is one character to Swift, but not to bash.
+    @Test(arguments: ["$(>executed)`>executed`", "$`\u{301}>executed`\u{301}"])
+    func `a candidate is never executed`(name: String) async throws {
+        try station.install(profile(hosts: ["other.test"], data: ["principalName: '\(name)'"]), as: "second.yaml")
+        #expect(try await candidates("ksso login $") == ["\(name)@EXAMPLE.TEST"])
         #expect(!FileManager.default.fileExists(atPath: "\(station.directory)/executed"))
     }
 
@@ -122,32 +124,13 @@ struct BashCompletionTests {
         }
     }
 
-    @Test func `in an interactive bash the Tab key completes a principal and a URL`() async throws {
-        try await station.signIn()
-        _ = try await Conversation.atTerminal("bash --norc -i", on: station) { terminal in
-            try await terminal.wait(for: "ready> ")
-            try await terminal.type("source <(ksso --generate-completion-script bash)\n")
-            try await terminal.wait(for: "ready> ")
-            try await terminal.type("ksso sw\talice@EX\t\n")
-            try await terminal.wait(for: "alice@EXAMPLE.TEST is the default of EXAMPLE.TEST.\n")
-            try await terminal.wait(for: "ready> ")
-            try await terminal.type("ksso explain https://int\t\n")
-            try await terminal.wait(for: "https://intranet.corp.test is answered as alice@EXAMPLE.TEST")
-            try await terminal.wait(for: "ready> ")
-            try await terminal.type("ksso exec -- ech\tdone\n")
-            try await terminal.wait(for: "\ndone\n")
-            try await terminal.type("exit\n")
-        }
-    }
-
     @Test(.enabled(if: StockProgram.isInstalled("fish"), "fish is missing: package fish"))
-    func `fish completes principals and the command of ksso exec`() async throws {
+    func `fish completes the command of ksso exec`() async throws {
         try await station.signIn()
         func candidates(_ line: String) async throws -> [String] {
             let script = "ksso --generate-completion-script fish | source; complete -C '\(line)'"
             return try await station.run(["fish", "--no-config", "-c", script]).output.split(separator: "\n").map(String.init)
         }
-        #expect(try await candidates("ksso switch a") == ["alice@EXAMPLE.TEST"])
         for words in ["exec klis", "exec --file -- klis"] {
             #expect(try await candidates("ksso \(words)").contains { $0.hasPrefix("klist") }, "\(words)")
         }

@@ -170,8 +170,11 @@ struct AgentImport: AsyncParsableCommand {
             for principal in copied { Console.print("The agent now has the tickets of \(principal).") }
             if copied.isEmpty { Console.note("\(name): nothing was copied, because the agent's own tickets are valid for longer.") }
         } catch {
-            // An agent that started a moment ago has moved the tickets of ksso login there. The variable would hide them from programs.
-            if cache == nil, error.code == .noCredentials, let present = try? await tickets.presentPrincipals(), !present.isEmpty {
+            // An agent that started a moment ago has moved the tickets of ksso login there. The variable would hide them from programs. A
+            // cache that exists stays in use: its program may acquire tickets later.
+            if cache == nil, error.code == .noCredentials, CredentialCacheName(rawValue: name).isMissingFile,
+                let present = try? await tickets.presentPrincipals(), !present.isEmpty
+            {
                 return Console.note(
                     "\(name): there are no tickets. The agent has those of \(present.map(\.description).joined(separator: ", "))."
                 )
@@ -217,4 +220,9 @@ struct AgentPrepare: AsyncParsableCommand {
             throw CommandFailure(error, verbose: common.isVerbose)
         }
     }
+}
+
+extension CredentialCacheName {
+    /// Whether the name is that of a file that does not exist.
+    fileprivate var isMissingFile: Bool { path.map { !FileManager.default.fileExists(atPath: $0) } ?? false }
 }

@@ -190,10 +190,11 @@ extension SingleSignOn {
         /// Creates settings with the machine's defaults.
         public init() {}
 
-        /// Creates settings in which `KRB5_CONFIG` and `KRB5CCNAME` replace those of this process, and the variables of ``environment`` name
-        /// profiles and directories. If one of the two is missing, libkrb5 uses that of this process. `KRB5_CLIENT_KTNAME` is always that
-        /// of this process: pass a keytab by its path instead. To set ``environment`` alone changes neither ``base`` nor
-        /// ``defaultCacheName``.
+        /// Creates settings in which `KRB5_CONFIG` and `KRB5CCNAME` replace those of this process, and the variables of ``environment``
+        /// name profiles and directories.
+        ///
+        /// If one of the two is missing, libkrb5 uses that of this process. `KRB5_CLIENT_KTNAME` is always that of this process: pass a
+        /// keytab by its path instead. To set ``environment`` alone changes neither ``base`` nor ``defaultCacheName``.
         public init(environment: [String: String]) {
             self.environment = environment
             let files = (environment["KRB5_CONFIG"] ?? "").split(separator: ":").map(String.init)

@@ -84,7 +84,8 @@ enum CompletionCandidates {
     static func format(_ candidates: [String], for shell: CompletionShell? = CompletionShell.requesting) -> [String] {
         var known: Set<String> = [""]
         let words = candidates.filter { word in
-            known.insert(word).inserted && word.escapedForDisplay() == word && !word.unicodeScalars.contains(where: \.properties.isWhitespace)
+            known.insert(word).inserted && word.escapedForDisplay() == word
+                && !word.unicodeScalars.contains(where: \.properties.isWhitespace)
         }
         // bash expands the candidates like words of a script, so that one such as `$(reboot)` from a cache would be executed.
         return shell == .bash ? words.map(escapedForBash) : words

@@ -62,6 +62,8 @@ struct SessionConsent {
             try? handle.write(contentsOf: Data("\n".utf8))
             return false
         }
-        return ["", "y", "yes"].contains(String(decoding: line.prefix(count), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines).lowercased())
+        return ["", "y", "yes"].contains(
+            String(decoding: line.prefix(count), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines).lowercased()
+        )
     }
 }

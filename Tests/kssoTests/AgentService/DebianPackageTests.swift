@@ -163,7 +163,8 @@ struct DebianPackageTests {
         #expect(result.exitStatus == 0)
         let version = try await station.ksso("--version").output
         let steps = [
-            "Setting up ksso", "version \(version)", "manual KSSO(1)", "complete -o filenames -F __ksso_complete_line ksso", "Ticket cache: KCM:",
+            "Setting up ksso", "version \(version)", "manual KSSO(1)", "complete -o filenames -F __ksso_complete_line ksso",
+            "Ticket cache: KCM:",
             "Default principal: alice@EXAMPLE.TEST", "The agent has stopped.", "Removing ksso", "gone", "disabled",
             "enabled again", "Purging configuration files for ksso", "/etc/ksso/app.keytab\n", "the keytab stays",
         ]

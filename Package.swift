@@ -28,6 +28,11 @@ let asyncHTTPClient = TargetDependencyCondition.when(traits: ["NegotiateAsyncHTT
 let kerberosTesting = TargetDependencyCondition.when(traits: ["KerberosTesting"])
 let channelBinding = TargetDependencyCondition.when(traits: ["NegotiateAsyncHTTPClient", "KerberosTesting"])
 
+/// The products of SwiftNIO with these names.
+func nio(_ names: String..., condition: TargetDependencyCondition? = nil) -> [Target.Dependency] {
+    names.map { .product(name: $0, package: "swift-nio", condition: condition) }
+}
+
 let package = Package(
     name: "swift-kerberos-sso",
     platforms: [.macOS(.v15)],
@@ -107,13 +112,10 @@ let package = Package(
                 "HTTPNegotiate", "TLSChannelBinding",
                 .product(name: "AsyncHTTPClient", package: "async-http-client", condition: asyncHTTPClient),
                 .product(name: "HTTPTypes", package: "swift-http-types", condition: asyncHTTPClient),
-                .product(name: "NIOCore", package: "swift-nio", condition: asyncHTTPClient),
-                .product(name: "NIOHTTP1", package: "swift-nio", condition: asyncHTTPClient),
                 .product(name: "NIOHPACK", package: "swift-nio-http2", condition: asyncHTTPClient),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: asyncHTTPClient),
-                .product(name: "NIOPosix", package: "swift-nio", condition: asyncHTTPClient),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: asyncHTTPClient),
-            ],
+            ] + nio("NIOCore", "NIOHTTP1", "NIOPosix", condition: asyncHTTPClient),
             swiftSettings: safeSettings
         ),
         .target(
@@ -126,24 +128,18 @@ let package = Package(
             dependencies: [
                 "SignOnPolicy", "SystemSupport", "HTTPNegotiate",
                 .product(name: "HTTPTypes", package: "swift-http-types", condition: agentClient),
-                .product(name: "NIOCore", package: "swift-nio", condition: agentClient),
-                .product(name: "NIOHTTP1", package: "swift-nio", condition: agentClient),
-                .product(name: "NIOPosix", package: "swift-nio", condition: agentClient),
-            ],
+            ] + nio("NIOCore", "NIOHTTP1", "NIOPosix", condition: agentClient),
             swiftSettings: safeSettings
         ),
         .target(
             name: "KerberosTesting",
             dependencies: [
                 "Kerberos", "TLSChannelBinding",
-                .product(name: "NIOCore", package: "swift-nio", condition: kerberosTesting),
-                .product(name: "NIOHTTP1", package: "swift-nio", condition: kerberosTesting),
-                .product(name: "NIOPosix", package: "swift-nio", condition: kerberosTesting),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: kerberosTesting),
                 .product(name: "SwiftASN1", package: "swift-asn1", condition: kerberosTesting),
                 .product(name: "Subprocess", package: "swift-subprocess", condition: kerberosTesting),
                 .product(name: "SystemPackage", package: "swift-system", condition: kerberosTesting),
-            ],
+            ] + nio("NIOCore", "NIOHTTP1", "NIOPosix", condition: kerberosTesting),
             swiftSettings: settings
         ),
         .target(name: "KerberosTestingTraits", dependencies: ["KerberosTesting"], swiftSettings: settings),
@@ -156,6 +152,16 @@ let package = Package(
             swiftSettings: safeSettings
         ),
         .target(
+            name: "NegotiateProxy",
+            dependencies: [
+                "HTTPNegotiate", "SignOnPolicy", "SystemSupport", "TLSChannelBinding",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ] + nio("NIOCore", "NIOHTTP1", "NIOPosix"),
+            swiftSettings: safeSettings
+        ),
+        .target(
             name: "SSOAgent",
             dependencies: [
                 "SignOnPolicy", "SystemSupport", "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos", "KerberosEngine", "SSOAgentClient",
@@ -163,10 +169,7 @@ let package = Package(
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-            ],
+            ] + nio("NIOCore", "NIOHTTP1", "NIOPosix"),
             exclude: ["openapi.yaml"],
             swiftSettings: safeSettings
         ),
@@ -176,10 +179,8 @@ let package = Package(
                 "SystemSupport", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosSSO",
                 "NegotiateAsyncHTTPClient", "SignOnPolicy", "SSOAgentClient",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ],
+            ] + nio("NIOCore", "NIOHTTP1"),
             swiftSettings: settings
         ),
         .target(name: "CProgramVersion", cSettings: versionSettings),
@@ -194,17 +195,14 @@ let package = Package(
             name: "ksso",
             dependencies: [
                 "SignOnDiagnosis", "SignOnPolicy", "SystemSupport", "CommandSupport", "ExtensionProfile", "HTTPNegotiate", "Kerberos",
-                "KerberosEngine", "KerberosSSO", "NegotiateAsyncHTTPClient", "SSOAgent", "SSOAgentClient",
+                "KerberosEngine", "KerberosSSO", "NegotiateAsyncHTTPClient", "NegotiateProxy", "SSOAgent", "SSOAgentClient",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOFoundationCompat", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
-            ],
+            ] + nio("NIOCore", "NIOFoundationCompat", "NIOHTTP1"),
             swiftSettings: settings,
             linkerSettings: programLinkerSettings
         ),
@@ -214,12 +212,10 @@ let package = Package(
             dependencies: [
                 "CommandSupport", "Kerberos", "KerberosTesting",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "Yams", package: "Yams"),
-            ],
+            ] + nio("NIOCore", "NIOPosix"),
             swiftSettings: settings,
             linkerSettings: programLinkerSettings
         ),
@@ -228,12 +224,9 @@ let package = Package(
             name: "TestSupport",
             dependencies: [
                 "SystemSupport", "SignOnPolicy", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosTesting",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
-            ],
+            ] + nio("NIOCore", "NIOHTTP1", "NIOPosix"),
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),
@@ -255,10 +248,8 @@ let package = Package(
             name: "KCMTests",
             dependencies: [
                 "CKerberos", "KCM", "Kerberos", "KerberosTesting", "KerberosTestingTraits", "TestSupport", "SystemSupport",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
-            ],
+            ] + nio("NIOCore", "NIOPosix"),
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),
@@ -267,11 +258,8 @@ let package = Package(
             dependencies: [
                 "SignOnPolicy", "SSOAgentClient", "HTTPNegotiate", "TestSupport", "SystemSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
-            ],
+            ] + nio("NIOCore", "NIOHTTP1", "NIOPosix"),
             swiftSettings: settings
         ),
         .testTarget(
@@ -280,10 +268,8 @@ let package = Package(
                 "SignOnPolicy", "SSOAgent", "SSOAgentClient", "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos", "KerberosEngine",
                 "KerberosTesting", "KerberosTestingTraits", "TestSupport", "SystemSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
-            ],
+            ] + nio("NIOCore", "NIOPosix"),
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),
@@ -315,9 +301,7 @@ let package = Package(
                 "KerberosTesting", "KerberosTestingTraits", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-            ],
+            ] + nio("NIOCore", "NIOHTTP1"),
             swiftSettings: settings
         ),
         .testTarget(
@@ -326,13 +310,10 @@ let package = Package(
                 "SignOnPolicy", "NegotiateAsyncHTTPClient", "HTTPNegotiate", "KerberosTesting", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ],
+            ] + nio("NIOCore", "NIOHTTP1", "NIOPosix"),
             swiftSettings: settings
         ),
         .testTarget(
@@ -369,6 +350,15 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "NegotiateProxyTests",
+            dependencies: [
+                "HTTPNegotiate", "KerberosSSO", "KerberosTesting", "KerberosTestingTraits", "NegotiateProxy", "SignOnPolicy", "TestSupport",
+                .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "Subprocess", package: "swift-subprocess"),
+            ] + nio("NIOCore", "NIOHTTP1", "NIOPosix"),
+            resources: [.copy("Fixtures")],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "kssoTests",
             // The tests run the built commands as a user does.
             dependencies: [
@@ -389,10 +379,8 @@ let package = Package(
                 "TLSChannelBinding", "KerberosTestingTraits", "TestSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ],
+            ] + nio("NIOCore", "NIOHTTP1"),
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),

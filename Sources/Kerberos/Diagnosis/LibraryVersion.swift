@@ -4,21 +4,23 @@ internal import Foundation
 package enum LibraryVersion {
     /// The version of the libkrb5 that this process has loaded, such as `1.20.1`, or `nil` if it cannot be determined.
     ///
-    /// libkrb5 has no function for it, but its file contains it: `KRB5_BRAND: krb5-1.20.1-final 1.20.1 20221111`. Call this only to print
-    /// the version, because it reads the whole file.
+    /// libkrb5 has no function for it, but its file contains it: `KRB5_BRAND: krb5-1.20.1-final 1.20.1 20221111`. Ubuntu's linker removes
+    /// this text; there the version is that of the package, if the library is in the system's folder. Call this only to print the version,
+    /// because it reads both files.
     package static func loaded() -> String? {
-        guard let path = path(in: mappedFiles()), let file = try? Data(contentsOf: URL(filePath: path), options: .alwaysMapped)
-        else { return nil }
-        return version(in: file)
+        guard let path = path(in: contents(of: "/proc/self/maps")) else { return nil }
+        let file = try? Data(contentsOf: URL(filePath: path), options: .alwaysMapped)
+        if let version = file.flatMap(version(in:)) { return version }
+        return path.hasPrefix("/usr/lib/") ? packageVersion(in: contents(of: "/var/lib/dpkg/status")) : nil
     }
 
-    /// The kernel's list of this process's mapped files; empty if there is none.
-    private static func mappedFiles() -> String {
-        guard let handle = FileHandle(forReadingAtPath: "/proc/self/maps") else { return "" }
-        var list = Data()
-        // The kernel returns the list in parts, and Foundation's functions for whole files stop after the first one.
-        while let part = try? handle.read(upToCount: 1 << 16), !part.isEmpty { list.append(part) }
-        return String(decoding: list, as: UTF8.self)
+    /// A text file; empty if it cannot be read.
+    private static func contents(of path: String) -> String {
+        guard let handle = FileHandle(forReadingAtPath: path) else { return "" }
+        var contents = Data()
+        // The kernel returns its files in parts, and Foundation's functions for whole files stop after the first one.
+        while let part = try? handle.read(upToCount: 1 << 16), !part.isEmpty { contents.append(part) }
+        return String(decoding: contents, as: UTF8.self)
     }
 
     /// The path of libkrb5 in the list of a process's mapped files.
@@ -37,5 +39,19 @@ package enum LibraryVersion {
         let text = String(decoding: file[mark.upperBound...].prefix(100).prefix { $0 != 0 }, as: UTF8.self)
         let words = text.split(separator: " ")
         return words.count > 1 && words[1].first?.isNumber == true ? String(words[1]) : nil
+    }
+
+    /// The version of the installed package `libkrb5-3` in dpkg's database, without the revision of the distribution.
+    static func packageVersion(in database: String) -> String? {
+        var isPackage = false
+        for line in database.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line.isEmpty { isPackage = false }
+            if line == "Package: libkrb5-3" { isPackage = true }
+            if isPackage, line.hasPrefix("Version: ") {
+                let version = line.dropFirst("Version: ".count).split(separator: ":").last?.split(separator: "-").first
+                return version.map(String.init)
+            }
+        }
+        return nil
     }
 }

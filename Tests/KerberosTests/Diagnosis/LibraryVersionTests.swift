@@ -27,4 +27,12 @@ struct LibraryVersionTests {
     ]) func `a file without a version is not an error`(contents: String, version: String?) {
         #expect(LibraryVersion.version(in: Data(contents.utf8)) == version)
     }
+
+    @Test(arguments: [
+        ("Package: libkrb5-3\nStatus: install ok installed\nVersion: 1.20.1-6ubuntu2.6\n\nPackage: zlib1g\nVersion: 1:1.3\n", "1.20.1"),
+        ("Package: libkrb5-30\nVersion: 9.9-1\n\nPackage: libkrb5-3\nArchitecture: amd64\nVersion: 1:1.21\n", "1.21"),
+        ("Package: libkrb5-3\nStatus: deinstall ok config-files\n\nPackage: libkrb5support0\nVersion: 1.20\n", nil), ("", nil),
+    ]) func `the version of the package replaces one that is not in the file`(database: String, version: String?) {
+        #expect(LibraryVersion.packageVersion(in: database) == version)
+    }
 }

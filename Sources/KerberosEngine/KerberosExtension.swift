@@ -61,7 +61,12 @@ public final class KerberosExtension: CredentialExtension {
     /// The decision for a URL. Uses neither the network nor a cache.
     public func decision(for url: URL) -> AuthorizationDecision { policy.decision(for: url) }
 
-    /// Answers a challenge with an `Authorization` header; or signs in, refreshes or signs out, for the realm that covers the URL.
+    /// The decision for an origin server or a proxy. Uses neither the network nor a cache.
+    public func decision(for url: URL, challenger: Challenger) -> AuthorizationDecision {
+        policy.decision(for: url, challenger: challenger)
+    }
+
+    /// Answers a challenge with an `Authorization` header, or a proxy's with `Proxy-Authorization`; or signs in, refreshes or signs out, for the realm that covers the URL.
     ///
     /// Returns `notHandled`, with the reasons, for an unknown operation and for a URL that no rule covers. A sign-in prompts only if the
     /// request allows it and there is a prompter. A refresh and a sign-out never prompt.
@@ -108,10 +113,10 @@ public final class KerberosExtension: CredentialExtension {
         return tokens.ready(for: plan, request: request)
     }
 
-    /// The decision for a request's URL: the one that travels with it, unless another policy made it.
+    /// The decision for a request: the one that travels with it, unless another policy made it, or it is for another challenger.
     private func decision(for request: AuthorizationRequest) -> AuthorizationDecision {
-        if let plan = request.plan, plan.isDecided(by: policy) { return .answer(plan) }
-        return policy.decision(for: request.url)
+        if let plan = request.plan, plan.challenger == request.challenger, plan.isDecided(by: policy) { return .answer(plan) }
+        return policy.decision(for: request.url, challenger: request.challenger)
     }
 
     /// The session after the operation; nil after a sign-out.

@@ -106,6 +106,11 @@ public final class SingleSignOn: CredentialExtension {
     /// The decision for a URL, with every rule that was considered: what `ksso explain` prints. Uses neither the network nor a cache.
     public func decision(for url: URL) -> AuthorizationDecision { kerberos.decision(for: url) }
 
+    /// The decision for an origin server or a proxy, with every rule that was considered. Uses neither the network nor a cache.
+    public func decision(for url: URL, challenger: Challenger) -> AuthorizationDecision {
+        kerberos.decision(for: url, challenger: challenger)
+    }
+
     /// Answers a challenge; see `KerberosExtension/beginAuthorization(with:)`.
     public func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome {
         try await kerberos.beginAuthorization(with: request)

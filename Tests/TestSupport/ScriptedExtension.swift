@@ -3,7 +3,7 @@ internal import Synchronization
 
 package import struct Foundation.URL
 
-/// An extension with fake tokens. It handles `localhost`, `a.localhost` and `b.localhost`, also over plain http.
+/// An extension with fake tokens. It handles `localhost`, `a.localhost` and `b.localhost`, also over plain http and as proxies.
 ///
 /// Its exchange accepts `final` as the final token, answers `more` with another leg, and rejects any other token.
 package final class ScriptedExtension: CredentialExtension {
@@ -37,6 +37,7 @@ package final class ScriptedExtension: CredentialExtension {
     ) throws {
         let rules = try ["localhost", "a.localhost", "b.localhost"].map { try HostRule($0) }
         var configuration = ExtensionConfiguration(realm: "EXAMPLE.TEST", hosts: rules, plainHTTPHosts: rules)
+        configuration.proxyHosts = rules
         try change(&configuration)
         policy = DecisionPolicy([configuration])
         self.answer = answer
@@ -46,9 +47,13 @@ package final class ScriptedExtension: CredentialExtension {
 
     package func decision(for url: URL) -> AuthorizationDecision { policy.decision(for: url) }
 
+    package func decision(for url: URL, challenger: Challenger) -> AuthorizationDecision {
+        policy.decision(for: url, challenger: challenger)
+    }
+
     package func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome {
         log.withLock { $0.append(request) }
-        guard case .answer = decision(for: request.url) else { return .notHandled([]) }
+        guard case .answer = decision(for: request.url, challenger: request.challenger) else { return .notHandled([]) }
         do {
             return try await answer(request)
         } catch let error as AuthorizationError {
@@ -83,9 +88,9 @@ package final class ScriptedExtension: CredentialExtension {
     ) throws -> AuthorizationOutcome {
         .headers(
             AuthorizationGrant(
-                headers: NegotiateCredentials(token: token).headers,
+                headers: NegotiateCredentials(token: token).headers(for: request.challenger),
                 identity: try identity ?? Self.identity(for: request),
-                exchange: ScriptedExchange()
+                exchange: ScriptedExchange(for: request.challenger)
             )
         )
     }
@@ -93,7 +98,9 @@ package final class ScriptedExtension: CredentialExtension {
 
 /// The security context of a grant.
 package final class ScriptedExchange: AuthorizationExchange {
-    package init() {}
+    private let challenger: Challenger
+
+    package init(for challenger: Challenger = .origin) { self.challenger = challenger }
 
     private let legs = Mutex(1)
 
@@ -105,7 +112,7 @@ package final class ScriptedExchange: AuthorizationExchange {
                 leg += 1
                 return leg
             }
-            return .send(NegotiateCredentials(token: Array("leg \(leg)".utf8)).headers)
+            return .send(NegotiateCredentials(token: Array("leg \(leg)".utf8)).headers(for: challenger))
         default: throw AuthorizationError(.invalidResponse, "The token does not verify.")
         }
     }

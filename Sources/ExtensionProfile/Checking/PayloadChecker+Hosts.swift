@@ -1,6 +1,7 @@
 import SignOnPolicy
 
-/// Checks this project's keys: whether `Hosts` covers the hosts in them, and which list has precedence if two contain the same host.
+/// Checks this project's keys: whether `Hosts` or `ProxyHosts` covers the hosts in them, and which list has precedence if two contain the
+/// same host.
 extension PayloadChecker {
     func hostListAdvice() -> [ProfileAdvice] {
         HostList.all.flatMap { list in
@@ -22,14 +23,22 @@ extension PayloadChecker {
 
     private typealias Remark = (severity: ProfileAdvice.Severity, sentence: String)
 
+    /// The valid rules of `ProxyHosts`.
+    private var proxies: [HostRule] { HostList.proxies.rules(in: keys) }
+
     /// The remark on an entry that `Hosts` does not cover, or covers only in part.
     private func coverageRemark(on rule: HostRule, of list: HostList) -> Remark? {
-        let rules = hosts.map(\.rule)
+        guard list.subject != .proxies else {
+            return rule.isPublicSuffix ? (.warning, rule.publicSuffixWarning) : nil
+        }
+        let rules = hosts.map(\.rule) + (list.subject == .serversAndProxies ? proxies : [])
         guard !rules.contains(where: { $0.covers(rule) }) else { return nil }
         if let part = rules.first(where: { rule.covers($0) }) {
             return (.advice, "\(rule) is covered by Hosts only in part, such as by \(part). The entry has no effect on its other hosts.")
         }
-        return (.warning, "\(rule) is covered by no entry of Hosts, \(list.uncovered). List it there too.")
+        let (keys, remedy) =
+            list.subject == .servers ? ("Hosts", "List it there too") : ("Hosts or ProxyHosts", "List it in one of them too")
+        return (.warning, "\(rule) is covered by no entry of \(keys), \(list.uncovered). \(remedy).")
     }
 
     /// The remark on an entry whose hosts are partly or completely in the list that has precedence.
@@ -52,10 +61,13 @@ extension PayloadChecker {
 
     private func remark(on entry: ServicePrincipalEntry) -> String? {
         let host = entry.origin.host
-        if !hosts.contains(where: { $0.rule.matches(host: host) }) {
+        let isOverHTTP = entry.origin.scheme == .http
+        // A proxy is asked over http, whether or not Hosts covers it.
+        let isProxy = isOverHTTP && proxies.contains { $0.matches(host: host) }
+        if !isProxy, !hosts.contains(where: { $0.rule.matches(host: host) }) {
             return "\(host) is covered by no entry of Hosts, so it is not answered, and this entry has no effect. List it there too."
         }
-        if entry.origin.scheme == .http, !HostList.plainHTTP.rules(in: keys).contains(where: { $0.matches(host: host) }) {
+        if !isProxy, isOverHTTP, !HostList.plainHTTP.rules(in: keys).contains(where: { $0.matches(host: host) }) {
             return "\(host) is not answered over plain http, so this entry has no effect. Write https, or list it in PlainHTTPHosts."
         }
         if entry.service != "HTTP" {

@@ -148,6 +148,34 @@ extension ValueCheck {
         return nil
     }
 
+    /// The URL of a PAC file. Only root and the user can change a file, but a page over plain http can be changed on the way; it is
+    /// permitted because many sites have no other.
+    static let proxyAutoConfigURL = text { text in
+        if let url = URL(string: text) {
+            let hasHost = url.host().map { !$0.isEmpty } ?? false
+            switch url.scheme?.lowercased() {
+            case "http", "https": if hasHost { return nil }
+            case "file": if !hasHost, url.path.hasPrefix("/") { return nil }
+            default: break
+            }
+        }
+        return "found \(text.debugDescription), expected a URL such as https://www.example.com/proxy.pac or file:///etc/proxy.pac"
+    }
+
+    /// Entries as in the variable `no_proxy`: hosts, domains, addresses and networks, with or without a port.
+    static let noProxy = texts { text in
+        let isPlain = text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+            default: ".-_:/[]*".utf8.contains(byte)
+            }
+        }
+        guard isPlain, !text.isEmpty, !text.contains("//"), text == "*" || !text.contains("*") else {
+            return "found \(text.debugDescription), expected one entry of no_proxy, such as .example.com or 10.0.0.0/8"
+        }
+        return nil
+    }
+
     /// Programs in Linux's forms. A Mac's bundle identifiers are ignored.
     static let callers = texts { text in
         guard case .unit(let name) = CredentialCaller(text), !name.hasSuffix(".service"), !name.hasSuffix(".scope") else { return nil }

@@ -9,7 +9,7 @@ extension ProfileKey {
     static let payload: [ProfileKey] = purpose + own + general + unused
 
     /// The keys of this project, which a Mac ignores.
-    static let own: [ProfileKey] = hostLists + services + sessionLimits + signIn
+    static let own: [ProfileKey] = hostLists + proxies + services + sessionLimits + signIn
 
     /// The keys that say what the payload is for.
     private static let purpose: [ProfileKey] = [
@@ -25,6 +25,19 @@ extension ProfileKey {
     private static let hostLists: [ProfileKey] = HostList.all.map {
         ProfileKey($0.name, .payload, .strings, check: .hostRules, sets: .hosts($0.property))
     }
+
+    /// The routes of the local proxy.
+    private static let proxies: [ProfileKey] = [
+        ProfileKey(
+            "ProxyServers",
+            .payload,
+            .strings,
+            check: ValueCheck.texts { text throws(HostRuleError) in _ = try ProxyAddress(text) },
+            sets: KeySetting { $1.proxyServers = ($0.strings ?? []).compactMap { try? ProxyAddress($0) } }
+        ),
+        ProfileKey("ProxyAutoConfigURL", .payload, .string, check: .proxyAutoConfigURL, sets: .text(\.proxyAutoConfigURL)),
+        ProfileKey("NoProxy", .payload, .strings, check: .noProxy, sets: KeySetting { $1.noProxy = $0.strings ?? [] }),
+    ]
 
     /// Services with other names, other local users, and programs.
     private static let services: [ProfileKey] = [

@@ -64,7 +64,7 @@ private struct Candidate {
     }
 }
 
-/// The response to a Negotiate challenge (RFC 4559 section 4.2): the value of the `Authorization` field.
+/// The response to a Negotiate challenge (RFC 4559 section 4.2): the value of the `Authorization` or `Proxy-Authorization` field.
 public struct NegotiateCredentials: Sendable, Hashable {
     /// The initiator's token.
     public let token: [UInt8]
@@ -76,8 +76,12 @@ public struct NegotiateCredentials: Sendable, Hashable {
     public var fieldValue: String { "Negotiate " + Base64.encode(token) }
 
     /// The `Authorization` field, marked so that HTTP/2 peers do not add it to their compression tables.
-    public var headers: HTTPFields {
-        var field = HTTPField(name: .authorization, value: fieldValue)
+    public var headers: HTTPFields { headers(for: .origin) }
+
+    /// The `Authorization` field for an origin server or the `Proxy-Authorization` field for a proxy, marked so that HTTP/2 peers do not
+    /// add it to their compression tables.
+    public func headers(for challenger: Challenger) -> HTTPFields {
+        var field = HTTPField(name: challenger.credentialsField, value: fieldValue)
         field.indexingStrategy = .disallow
         return HTTPFields([field])
     }

@@ -12,7 +12,13 @@ public import SignOnPolicy
 /// }
 /// ```
 ///
-/// Only 401 is handled: a 407 comes from a proxy, and tickets for an origin are not for a proxy.
+/// An exchange with an origin server handles only 401, and one with a proxy only 407: a ticket for one is not for the other. For a proxy,
+/// pass it the `Proxy-Authenticate` lines, and for a final response also those of `Proxy-Authentication-Info`:
+///
+/// ```swift
+/// var exchange = NegotiateExchange(challenger: .proxy, opensTunnel: true)          // a CONNECT
+/// exchange.receive(status: 407, challenges: ["Negotiate"])                         // .begin
+/// ```
 public struct NegotiateExchange: Sendable {
     /// What the caller must do next.
     public enum Action: Sendable, Hashable {
@@ -37,13 +43,16 @@ public struct NegotiateExchange: Sendable {
         case unauthenticated
         /// The server accepted the ticket and authenticated itself as required.
         case authenticated
-        /// The server rejected the ticket, or its challenge cannot be answered; the text says why. The 401 goes to the caller.
+        /// The server rejected the ticket, or its challenge cannot be answered; the text says why. The 401 (407) goes to the caller.
         case refused(String)
     }
 
     /// The advice for a server that never authenticates itself.
-    package static let optionalProofAdvice =
-        "If this server never sends such a proof, list its host in OptionalMutualAuthenticationHosts of the profile."
+    package static let optionalProofAdvice = optionalProofAdvice(for: .origin)
+
+    private static func optionalProofAdvice(for challenger: Challenger) -> String {
+        "If this \(challenger.noun) never sends such a proof, list its host in OptionalMutualAuthenticationHosts of the profile."
+    }
 
     /// The header limit of the stricter common servers, in bytes; smaller fields are refused for other reasons.
     private static let usualFieldLimit = 4096
@@ -52,7 +61,13 @@ public struct NegotiateExchange: Sendable {
         case idle, begun, awaitingResponse, responding, verifying, finished
     }
 
-    /// The maximum number of requests with an `Authorization` field.
+    /// Who may ask for a ticket.
+    public let challenger: Challenger
+    /// Whether the request is a CONNECT. A proxy's success then needs no proof even if one is required: proxies send none with
+    /// `200 Connection established`, and what the tunnel carries is protected from its end to end, by TLS. A token that the proxy does send
+    /// must be valid.
+    public let opensTunnel: Bool
+    /// The maximum number of requests with an `Authorization` or `Proxy-Authorization` field.
     public let maximumLegs: Int
     /// Whether the server must authenticate itself.
     public let mutualAuthentication: MutualAuthentication
@@ -66,9 +81,18 @@ public struct NegotiateExchange: Sendable {
     /// Creates an exchange for one request.
     ///
     /// - Parameters:
-    ///   - maximumLegs: The maximum number of requests with an `Authorization` field, at least 1; Kerberos needs one.
+    ///   - challenger: Who may ask for a ticket.
+    ///   - opensTunnel: Whether the request is a CONNECT; see ``opensTunnel``.
+    ///   - maximumLegs: The maximum number of requests with our field, at least 1; Kerberos needs one.
     ///   - mutualAuthentication: Whether the server must authenticate itself.
-    public init(maximumLegs: Int = 4, mutualAuthentication: MutualAuthentication = .required) {
+    public init(
+        challenger: Challenger = .origin,
+        opensTunnel: Bool = false,
+        maximumLegs: Int = 4,
+        mutualAuthentication: MutualAuthentication = .required
+    ) {
+        self.challenger = challenger
+        self.opensTunnel = opensTunnel
         self.maximumLegs = max(maximumLegs, 1)
         self.mutualAuthentication = mutualAuthentication
     }
@@ -77,19 +101,20 @@ public struct NegotiateExchange: Sendable {
     ///
     /// - Parameters:
     ///   - status: The status code of a final response, not of an interim one (1xx).
-    ///   - fieldValues: The values of its `WWW-Authenticate` lines, in order.
+    ///   - fieldValues: The values of its `WWW-Authenticate` lines, in order; of a proxy, those of `Proxy-Authenticate`, and then those of
+    ///     `Proxy-Authentication-Info` unless the status is 407.
     public mutating func receive(status: Int, challenges fieldValues: [String]) -> Action {
         switch state {
         case .idle: return finishUnlessMore(first(status: status, fieldValues))
         case .awaitingResponse:
-            return finishUnlessMore(status == 401 ? challenged(fieldValues) : final(status: status, fieldValues))
+            return finishUnlessMore(status == challenger.status ? challenged(fieldValues) : final(status: status, fieldValues))
         case .begun, .responding, .verifying, .finished: return misuse("receive(status:challenges:)")
         }
     }
 
     /// Records that a request with our header was sent. Before any challenge, this is a preemptive request.
     ///
-    /// - Parameter fieldSize: The size of the `Authorization` value in bytes, for the message if the server finds it too large.
+    /// - Parameter fieldSize: The size of our field's value in bytes, for the message if the server finds it too large.
     public mutating func sent(fieldSize: Int = 0) {
         guard [.idle, .begun, .responding].contains(state) else { return }
         isUnasked = state == .idle
@@ -104,7 +129,7 @@ public struct NegotiateExchange: Sendable {
         case .verifying: return finishUnlessMore(.deliver(.authenticated))
         case .responding:
             return finishUnlessMore(
-                .deliver(.refused("The server verified its identity and accepted the ticket, but denies access to this principal."))
+                .deliver(.refused("\(subject) verified its identity and accepted the ticket, but denies access to this principal."))
             )
         case .idle, .begun, .awaitingResponse, .finished: return misuse("verified()")
         }
@@ -118,16 +143,16 @@ public struct NegotiateExchange: Sendable {
         case .verifying:
             guard mutualAuthentication == .required else { return finishUnlessMore(.deliver(.authenticated)) }
             let message =
-                "The server answered \(status) and accepted the ticket without mutual authentication. "
-                + NegotiateExchange.optionalProofAdvice
+                "\(subject) answered \(status) and accepted the ticket without mutual authentication. "
+                + NegotiateExchange.optionalProofAdvice(for: challenger)
             return finishUnlessMore(.fail(AuthorizationError(.mutualAuthenticationFailed, message)))
         case .responding:
-            return finishUnlessMore(.deliver(.refused("The server accepted the ticket, but denies access to this principal.")))
+            return finishUnlessMore(.deliver(.refused("\(subject) accepted the ticket, but denies access to this principal.")))
         case .idle, .begun, .awaitingResponse, .finished: return misuse("unproven(status:)")
         }
     }
 
-    /// Records that the extension does not handle the request: the 401 goes to the caller.
+    /// Records that the extension does not handle the request: the 401 (407) goes to the caller.
     public mutating func declined() -> Action {
         guard state == .begun else { return misuse("declined()") }
         return finishUnlessMore(.deliver(.unauthenticated))
@@ -135,19 +160,22 @@ public struct NegotiateExchange: Sendable {
 }
 
 extension NegotiateExchange {
+    /// The challenger at the start of a sentence.
+    private var subject: String { "The \(challenger.noun)" }
+
     private func first(status: Int, _ fieldValues: [String]) -> Action {
-        guard status == 401 else { return .deliver(.unauthenticated) }
+        guard status == challenger.status else { return .deliver(.unauthenticated) }
         switch NegotiateChallenge.find(in: fieldValues) {
         case .absent: return .deliver(.unauthenticated)
         case .found(let challenge) where challenge.token == nil: return .begin
-        // No ticket was sent, so the caller gets the 401: it may support another of its schemes.
+        // No ticket was sent, so the caller gets the response: it may support another of its schemes.
         case .found: return unanswerable("its first challenge carries a token, although no exchange has started")
         case .malformed(let clause): return unanswerable(clause)
         }
     }
 
     private func unanswerable(_ clause: String) -> Action {
-        .deliver(.refused("The server's Negotiate challenge cannot be answered: \(clause). Report it to the server's administrator."))
+        .deliver(.refused("\(subject)'s Negotiate challenge cannot be answered: \(clause). Report it to its administrator."))
     }
 
     private func challenged(_ fieldValues: [String]) -> Action {
@@ -156,10 +184,10 @@ extension NegotiateExchange {
         case .absent: return .deliver(.refused(refusal(fieldValues)))
         case .found(let challenge):
             guard let token = challenge.token else {
-                return .deliver(.refused("The server did not accept the ticket. Check its keytab, clock and access rules."))
+                return .deliver(.refused("\(subject) did not accept the ticket. Check its keytab, clock and access rules."))
             }
             guard legs < maximumLegs else {
-                let message = "The server asked for another token after \(legs) requests. Check its Negotiate configuration."
+                let message = "\(subject) asked for another token after \(legs) requests. Check its Negotiate configuration."
                 return .fail(AuthorizationError(.tooManyLegs, message))
             }
             return .respond(token)
@@ -179,31 +207,35 @@ extension NegotiateExchange {
 
     private func withoutToken(status: Int) -> Action {
         if status == 431 || (status == 400 || status == 413) && fieldSize > NegotiateExchange.usualFieldLimit {
+            let limits =
+                challenger == .proxy
+                ? "request_header_max_size in squid" : "LimitRequestFieldSize in Apache, large_client_header_buffers in nginx"
             let message =
-                "The server answered \(status): the ticket makes a header field of \(fieldSize) bytes, which is more than it accepts. "
-                + "Raise its limit (LimitRequestFieldSize in Apache, large_client_header_buffers in nginx)."
+                "\(subject) answered \(status): the ticket makes a header field of \(fieldSize) bytes, which is more than it accepts. "
+                + "Raise its limit (\(limits))."
             return .fail(AuthorizationError(.tokenTooLarge, message))
         }
         // A public page: the server had no reason to evaluate the token, and authenticates itself neither with nor without it.
         guard !isUnasked else { return .deliver(.unauthenticated) }
-        guard mutualAuthentication == .required else { return .deliver(.authenticated) }
+        guard mutualAuthentication == .required, !(opensTunnel && 200..<300 ~= status) else { return .deliver(.authenticated) }
+        let cause = challenger == .proxy ? "." : "; a proxy may have dropped the token."
         let message =
-            "The server answered \(status) without the token for mutual authentication; "
-            + "a proxy may have dropped the token. \(NegotiateExchange.optionalProofAdvice)"
+            "\(subject) answered \(status) without the token for mutual authentication\(cause) "
+            + NegotiateExchange.optionalProofAdvice(for: challenger)
         return .fail(AuthorizationError(.mutualAuthenticationFailed, message))
     }
 
     private func refusal(_ fieldValues: [String]) -> String {
         let schemes = AuthenticationChallenge.parse(fieldValues).prefix(4).map { String($0.scheme.prefix(40)) }
-        guard !schemes.isEmpty else { return "The server did not accept the ticket and offers no other authentication scheme." }
-        return "The server did not accept the ticket and now asks for \(schemes.joined(separator: ", ")), which is not supported."
+        guard !schemes.isEmpty else { return "\(subject) did not accept the ticket and offers no other authentication scheme." }
+        return "\(subject) did not accept the ticket and now asks for \(schemes.joined(separator: ", ")), which is not supported."
     }
 
     private func invalid(_ clause: String) -> Action {
         .fail(
             AuthorizationError(
                 .invalidResponse,
-                "The server's response cannot be used: \(clause). Report it to the server's administrator."
+                "\(subject)'s response cannot be used: \(clause). Report it to its administrator."
             )
         )
     }

@@ -3,7 +3,7 @@ public import SignOnPolicy
 
 /// The headers that answer a challenge, and the security context that created them.
 public struct AuthorizationGrant: Sendable {
-    /// The fields to add to the request: `Authorization: Negotiate …`.
+    /// The fields to add to the request: `Authorization: Negotiate …`, or `Proxy-Authorization: Negotiate …` for a proxy.
     public let headers: HTTPFields
     /// The client and service principals.
     public let identity: AuthorizationIdentity

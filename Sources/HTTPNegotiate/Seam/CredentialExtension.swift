@@ -12,6 +12,16 @@ public protocol CredentialExtension: Sendable {
     /// Decides about a URL, without network or cache: the decision that `ksso explain` prints.
     func decision(for url: URL) -> AuthorizationDecision
 
+    /// Decides about an origin server or a proxy, without network or cache.
+    ///
+    /// A client calls ``beginAuthorization(with:)`` for a proxy only if this has decided to answer that proxy, because an extension that
+    /// knows no proxies does not read ``AuthorizationRequest/challenger``.
+    ///
+    /// - Parameters:
+    ///   - url: The URL; for a proxy, `http://` and the address of the proxy itself.
+    ///   - challenger: Who asks.
+    func decision(for url: URL, challenger: Challenger) -> AuthorizationDecision
+
     /// Performs a request.
     ///
     /// Throws an `AuthorizationError`: `AuthorizationError.Code.notSignedIn` without a valid ticket,
@@ -34,6 +44,13 @@ public protocol CredentialExtension: Sendable {
 }
 
 extension CredentialExtension {
+    /// Ignores every proxy; an extension that has tickets for proxies overrides this.
+    public func decision(for url: URL, challenger: Challenger) -> AuthorizationDecision {
+        guard challenger == .proxy else { return decision(for: url) }
+        let detail = "This extension has no tickets for proxies."
+        return .ignore([DecisionReason(rule: "proxyHost", verdict: .failed, detail: detail)])
+    }
+
     /// Returns nil: every request gets a token of its own.
     public func identity(for request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationIdentity? { nil }
 
@@ -43,8 +60,12 @@ extension CredentialExtension {
 
 /// A request to an extension: to answer a challenge from this URL, or to sign in, refresh or sign out for its realm.
 public struct AuthorizationRequest: Sendable {
-    /// The URL that challenged.
+    /// The URL that challenged. For a proxy it is `http://` and the address of the proxy itself.
     public var url: URL {
+        didSet { plan = nil }
+    }
+    /// Who challenged.
+    public var challenger: Challenger {
         didSet { plan = nil }
     }
     /// What to do.
@@ -64,12 +85,13 @@ public struct AuthorizationRequest: Sendable {
     public var options: [String: String]
     /// The user ID of the requesting user, if other than the tickets' owner: requests of such users wait for a KDC in a queue of their own.
     package var guest: UInt32?
-    /// The plan for the URL, if it has been decided on already. An extension whose policy did not make it decides itself.
+    /// The plan for the URL and the challenger, if it has been decided on already. An extension whose policy did not make it decides itself.
     package var plan: AuthorizationPlan?
 
     /// Creates a request; by default it answers a challenge without prompting.
     public init(
         url: URL,
+        challenger: Challenger = .origin,
         operation: AuthorizationOperation = .implicit,
         headers: HTTPFields = [:],
         principal: String? = nil,
@@ -79,6 +101,7 @@ public struct AuthorizationRequest: Sendable {
         options: [String: String] = [:]
     ) {
         self.url = url
+        self.challenger = challenger
         self.operation = operation
         self.headers = headers
         self.principal = principal

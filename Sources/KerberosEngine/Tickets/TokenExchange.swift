@@ -6,6 +6,8 @@ internal import Synchronization
 final class TokenExchange: AuthorizationExchange {
     /// Nil during a step and after the last one.
     private let initiator: Mutex<SPNEGOInitiator?>
+    /// Who gets the tokens.
+    private let challenger: Challenger
     /// Whether the user's ticket is delegated. The first token decides this.
     let isDelegated: Bool
     private let hasSuspectOffset: Bool
@@ -28,9 +30,16 @@ final class TokenExchange: AuthorizationExchange {
     /// Creates an exchange that expects the server's answer.
     ///
     /// - Parameters:
+    ///   - challenger: Who gets the tokens.
     ///   - hasSuspectOffset: Whether tokens are corrected by a clock offset from the ticket's cache that is large enough to be out of date.
     ///   - replaceTicket: Replaces a refused ticket.
-    init(_ initiator: consuming SPNEGOInitiator, hasSuspectOffset: Bool, replaceTicket: @escaping Replacement) {
+    init(
+        _ initiator: consuming SPNEGOInitiator,
+        challenger: Challenger,
+        hasSuspectOffset: Bool,
+        replaceTicket: @escaping Replacement
+    ) {
+        self.challenger = challenger
         isDelegated = initiator.granted.contains(.delegation)
         self.initiator = Mutex(initiator)
         self.hasSuspectOffset = hasSuspectOffset
@@ -40,6 +49,7 @@ final class TokenExchange: AuthorizationExchange {
     /// Creates an exchange that expects no answer.
     init(established context: borrowing EstablishedContext, replaceTicket: @escaping Replacement) {
         isDelegated = context.flags.contains(.delegation)
+        challenger = .origin  // no further token is sent
         initiator = Mutex(nil)
         hasSuspectOffset = false
         self.replaceTicket = replaceTicket
@@ -71,9 +81,9 @@ final class TokenExchange: AuthorizationExchange {
         switch consume step {
         case .proceed(let token, let next):
             keep(next)
-            return .send(NegotiateCredentials(token: token).headers)
+            return .send(NegotiateCredentials(token: token).headers(for: challenger))
         case .established(.some(let token), _):
-            return .send(NegotiateCredentials(token: token).headers)
+            return .send(NegotiateCredentials(token: token).headers(for: challenger))
         case .established(nil, _):
             return .established
         }

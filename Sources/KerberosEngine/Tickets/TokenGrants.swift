@@ -96,10 +96,11 @@ final class TokenGrants: Sendable {
         switch consume step {
         case .proceed(let token, let initiator):
             return AuthorizationGrant(
-                headers: NegotiateCredentials(token: token).headers,
+                headers: NegotiateCredentials(token: token).headers(for: plan.challenger),
                 identity: identity,
                 exchange: TokenExchange(
                     initiator,
+                    challenger: plan.challenger,
                     hasSuspectOffset: ClockSkew.isSuspect(Double(credential.clockOffset)),
                     replaceTicket: replaceTicket
                 )
@@ -110,7 +111,7 @@ final class TokenGrants: Sendable {
                 throw AuthorizationError(.mutualAuthenticationFailed, "\(credential.server): mutual authentication was not negotiated.")
             }
             return AuthorizationGrant(
-                headers: NegotiateCredentials(token: token ?? []).headers,
+                headers: NegotiateCredentials(token: token ?? []).headers(for: plan.challenger),
                 identity: identity,
                 exchange: TokenExchange(established: context, replaceTicket: replaceTicket)
             )

@@ -11,12 +11,17 @@ extension AgentAPI {
     func authorize(_ request: Request, _ context: AgentContext) async throws -> Response {
         let message = try document(AuthorizeRequest.self, of: context)
         let authorization = try Self.authorization(message, context)
-        if let reason = challengeReason(message) { return try Self.response(AuthorizeReply(outcome: .notHandled, reasons: [reason])) }
+        let challenger = authorization.challenger
+        if let reason = challengeReason(message, challenger) {
+            return try Self.response(AuthorizeReply(outcome: .notHandled, challenger: challenger, reasons: [reason]))
+        }
         switch try await outcome(of: authorization, context) {
-        case .completed(let reply): return try Self.response(AuthorizeReply(outcome: .completed, reply: reply))
-        case .notHandled(let reasons): return try Self.response(AuthorizeReply(outcome: .notHandled, reasons: reasons))
+        case .completed(let reply):
+            return try Self.response(AuthorizeReply(outcome: .completed, challenger: challenger, reply: reply))
+        case .notHandled(let reasons):
+            return try Self.response(AuthorizeReply(outcome: .notHandled, challenger: challenger, reasons: reasons))
         case .headers(let grant):
-            var reply = AuthorizeReply(outcome: .headers)
+            var reply = AuthorizeReply(outcome: .headers, challenger: challenger)
             reply.headers = grant.headers.wire
             reply.principal = grant.principal
             reply.servicePrincipal = grant.servicePrincipal
@@ -35,7 +40,7 @@ extension AgentAPI {
         let kerberos = context.served.kerberos
         let plan = try permittedPlan(for: message, context)
         let authorization = message.asked(by: context.peer.userID, of: context.served.access.owner, plan)
-        if try lockedScreenReason(for: plan) != nil { return try Self.response(IdentityReply(nil)) }
+        if try lockedScreenReason(for: plan) != nil { return try Self.response(IdentityReply(nil, challenger: message.challenger)) }
         let identity = try await signingIn(for: authorization, plan) { () async throws(AuthorizationError) in
             guard authorization.isUserInterfaceEnabled else { return try await kerberos.identity(for: authorization) }
             return try await waiting.run(on: context.channel) { () async throws(AuthorizationError) in
@@ -43,7 +48,7 @@ extension AgentAPI {
             }
         }
         if let identity { try check(identity, plan, context) }
-        return try Self.response(IdentityReply(identity))
+        return try Self.response(IdentityReply(identity, challenger: message.challenger))
     }
 
     /// `POST /v1/authorize/{exchange}`
@@ -98,12 +103,13 @@ extension AgentAPI {
     }
 
     /// Returns why a challenge cannot be answered; nil if it can, or if the caller sent none because it has checked the challenge itself.
-    private func challengeReason(_ message: AuthorizeRequest) -> DecisionReason? {
+    private func challengeReason(_ message: AuthorizeRequest, _ challenger: Challenger) -> DecisionReason? {
         guard let challenge = message.challenge else { return nil }
         switch NegotiateChallenge.find(in: [challenge]) {
         case .found(let found) where found.token == nil: return nil
         case .found: return DecisionReason(rule: "challenge", verdict: .failed, detail: "The first challenge already carries a token.")
-        case .absent: return DecisionReason(rule: "challenge", verdict: .failed, detail: "The server does not ask for Negotiate.")
+        case .absent:
+            return DecisionReason(rule: "challenge", verdict: .failed, detail: "The \(challenger.noun) does not ask for Negotiate.")
         case .malformed(let clause):
             return DecisionReason(rule: "challenge", verdict: .failed, detail: "The challenge cannot be used: \(clause).")
         }
@@ -140,7 +146,7 @@ extension AgentAPI {
 
     /// Returns the plan that answers the URL, or nil if no rule covers it. Throws unless the caller may make the request.
     func permittedPlan(for request: AuthorizationRequest, _ context: AgentContext) throws(AgentProblem) -> AuthorizationPlan? {
-        let plan = context.served.kerberos.decision(for: request.url).plan
+        let plan = context.served.kerberos.decision(for: request.url, challenger: request.challenger).plan
         let served = context.served
         try served.access.check(context.peer, for: request, plan: plan, in: served.kerberos.policy.configurations)
         return plan

@@ -86,16 +86,20 @@ public final class AgentClient: CredentialExtension {
     ///
     /// If the decision ignores the host, the client checks in the background whether the configurations have changed: at most every five
     /// seconds, and less often while they stay the same, down to about every twenty minutes.
-    public func decision(for url: URL) -> AuthorizationDecision {
-        let decision = knownDecision(for: url)
+    public func decision(for url: URL) -> AuthorizationDecision { decision(for: url, challenger: .origin) }
+
+    /// Returns the decision for an origin server or a proxy by the agent's configurations, as ``decision(for:)`` does. An agent of a version
+    /// that knows no proxies sends no rules for them, so every proxy is ignored.
+    public func decision(for url: URL, challenger: Challenger) -> AuthorizationDecision {
+        let decision = knownDecision(for: url, challenger)
         if case .ignore = decision { recheck() }
         return decision
     }
 
-    private func knownDecision(for url: URL) -> AuthorizationDecision {
+    private func knownDecision(for url: URL, _ challenger: Challenger) -> AuthorizationDecision {
         switch knowledge.withLock({ $0 }) {
-        case .policy(let policy, _): return policy.decision(for: url)
-        case .fallback where fallback != nil: return fallback?.decision(for: url) ?? .ignore([])
+        case .policy(let policy, _): return policy.decision(for: url, challenger: challenger)
+        case .fallback where fallback != nil: return fallback?.decision(for: url, challenger: challenger) ?? .ignore([])
         case .nothing, .fallback:
             let detail = "The agent's configuration is not loaded yet."
             return .ignore([DecisionReason(rule: "hostRule", verdict: .failed, detail: detail)])

@@ -15,7 +15,7 @@ extension AgentClient {
                 AuthorizeRequest(request),
                 waitsForAPerson: request.isUserInterfaceEnabled
             )
-            return try outcome(reply)
+            return try outcome(reply, for: request.challenger)
         } _: { fallback async throws(AuthorizationError) in
             try await fallback.beginAuthorization(with: request)
         }
@@ -29,13 +29,25 @@ extension AgentClient {
                 AuthorizeRequest(request),
                 waitsForAPerson: request.isUserInterfaceEnabled
             )
+            try check(reply.challenger, for: request.challenger)
             return reply.authorizationIdentity
         } _: { fallback async throws(AuthorizationError) in
             try await fallback.identity(for: request)
         }
     }
 
-    private func outcome(_ reply: AuthorizeReply) throws(AuthorizationError) -> AuthorizationOutcome {
+    /// Throws if the answer to a request for a proxy comes from an agent that does not know the field `challenger`: it answers as if an
+    /// origin server had asked.
+    private func check(_ answered: Challenger?, for asked: Challenger) throws(AuthorizationError) {
+        guard asked != .origin, answered != asked else { return }
+        let message =
+            "\(socketPath): the agent is of an older version, which has no tickets for proxies. Stop it, so that the next start uses the "
+            + "installed version: ksso agent stop"
+        throw AuthorizationError(.agentUnavailable, message)
+    }
+
+    private func outcome(_ reply: AuthorizeReply, for challenger: Challenger) throws(AuthorizationError) -> AuthorizationOutcome {
+        try check(reply.challenger, for: challenger)
         switch reply.outcome {
         case .completed: return .completed(reply.reply)
         case .notHandled: return .notHandled(reply.reasons ?? [])

@@ -4,11 +4,13 @@ internal import HTTPTypes
 
 /// The body of `POST /v1/authorize` and `POST /v1/identity`.
 package struct AuthorizeRequest: Codable, Sendable, Hashable {
-    /// The URL that sent the challenge.
+    /// The URL that sent the challenge; for a proxy, `http://` and the address of the proxy itself.
     package var url: String
+    /// `origin` or `proxy`: who sent the challenge; nil means `origin`.
+    package var challenger: String?
     /// The operation; nil means `implicit`.
     package var operation: String?
-    /// The server's `WWW-Authenticate` field; nil if the caller has checked it.
+    /// The server's `WWW-Authenticate` field, or the proxy's `Proxy-Authenticate` field; nil if the caller has checked it.
     package var challenge: String?
     /// The principal that answers; nil leaves the choice to the agent.
     package var principal: String?
@@ -25,6 +27,7 @@ package struct AuthorizeRequest: Codable, Sendable, Hashable {
 
     package init(
         url: String,
+        challenger: String? = nil,
         operation: String? = nil,
         challenge: String? = nil,
         principal: String? = nil,
@@ -35,6 +38,7 @@ package struct AuthorizeRequest: Codable, Sendable, Hashable {
         mayAsk: Bool? = nil
     ) {
         self.url = url
+        self.challenger = challenger
         self.operation = operation
         self.challenge = challenge
         self.principal = principal
@@ -49,6 +53,7 @@ package struct AuthorizeRequest: Codable, Sendable, Hashable {
     package init(_ request: AuthorizationRequest) {
         self.init(
             url: request.url.absoluteString,
+            challenger: request.challenger == .origin ? nil : request.challenger.rawValue,
             operation: request.operation == .implicit ? nil : request.operation.rawValue,
             principal: request.principal,
             channelBindings: request.channelBindings.map { Data($0) },
@@ -60,20 +65,26 @@ package struct AuthorizeRequest: Codable, Sendable, Hashable {
 
     /// Converts the message to a request for the agent's extension.
     ///
-    /// - Throws: `AuthorizationError`: `invalidURL`, or `failed` for an unknown value of ``mutualAuthentication``.
+    /// - Throws: `AuthorizationError`: `invalidURL`, or `failed` for an unknown value of ``challenger`` or ``mutualAuthentication``.
     package func authorizationRequest() throws(AuthorizationError) -> AuthorizationRequest {
         _ = try Origin(url: url)
         guard let url = URL(string: self.url) else {
             throw AuthorizationError(.invalidURL, "\(self.url.debugDescription) is not a valid URL. Percent-encode it.")
         }
         var request = AuthorizationRequest(url: url, operation: operation.map { .init(rawValue: $0) } ?? .implicit)
+        if let challenger {
+            guard let known = Challenger(rawValue: challenger) else {
+                throw AuthorizationError(.failed, "challenger must be origin or proxy.")
+            }
+            request.challenger = known
+        }
         if let mutualAuthentication {
             guard let choice = MutualAuthentication(rawValue: mutualAuthentication) else {
                 throw AuthorizationError(.failed, "mutualAuthentication must be required, optional or off.")
             }
             request.mutualAuthentication = choice
         }
-        if let challenge { request.headers[.wwwAuthenticate] = challenge }
+        if let challenge { request.headers[request.challenger.challengeField] = challenge }
         request.principal = principal
         request.channelBindings = channelBindings.map { Array($0) }
         request.options = options ?? [:]
@@ -91,6 +102,8 @@ package struct AuthorizeReply: Codable, Sendable {
 
     /// The outcome of the request.
     package var outcome: Outcome
+    /// `proxy` if the request was for a proxy; nil for an origin server, and from an agent that knows no proxies.
+    package var challenger: Challenger?
     /// The header fields to add to the HTTP request.
     package var headers: [String: String]?
     /// The principal that answers.
@@ -108,8 +121,14 @@ package struct AuthorizeReply: Codable, Sendable {
     /// The session after a sign-in or a refresh.
     package var reply: AuthorizationReply?
 
-    package init(outcome: Outcome, reasons: [DecisionReason]? = nil, reply: AuthorizationReply? = nil) {
+    package init(
+        outcome: Outcome,
+        challenger: Challenger = .origin,
+        reasons: [DecisionReason]? = nil,
+        reply: AuthorizationReply? = nil
+    ) {
         self.outcome = outcome
+        self.challenger = challenger == .origin ? nil : challenger
         self.reply = reply
         self.reasons = reasons
     }
@@ -126,8 +145,11 @@ package struct IdentityReply: Codable, Sendable {
 
     /// Nil if the request would not be answered.
     package var identity: Identity?
+    /// `proxy` if the request was for a proxy; nil for an origin server, and from an agent that knows no proxies.
+    package var challenger: Challenger?
 
-    package init(_ identity: AuthorizationIdentity?) {
+    package init(_ identity: AuthorizationIdentity?, challenger: Challenger = .origin) {
+        self.challenger = challenger == .origin ? nil : challenger
         self.identity = identity.map {
             Identity(principal: $0.principal, servicePrincipal: $0.servicePrincipal, delegation: $0.delegation.rawValue)
         }

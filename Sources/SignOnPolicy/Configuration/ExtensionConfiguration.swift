@@ -1,6 +1,7 @@
 /// A profile's configuration of one realm, from a profile parser or created directly.
 ///
-/// The host lists after ``hosts`` change how a host is answered. They have no effect on a host that ``hosts`` does not cover.
+/// The host lists after ``hosts`` change how a host is answered. They have no effect on a host that ``hosts`` does not cover; only
+/// ``proxyHosts`` is independent of it.
 ///
 /// The coded form is also the message that the agent sends to its clients. Entries are coded in profile syntax.
 public struct ExtensionConfiguration: Sendable, Hashable, Codable {
@@ -22,8 +23,16 @@ public struct ExtensionConfiguration: Sendable, Hashable, Codable {
     public var noMutualAuthenticationHosts: [HostRule] = []
     /// The hosts behind a TLS proxy, whose tickets cannot be bound to the TLS certificate: `NoChannelBindingHosts`.
     public var noChannelBindingHosts: [HostRule] = []
+    /// The proxies that get a ticket when they ask for one: `ProxyHosts`. Independent of ``hosts``.
+    public var proxyHosts: [HostRule] = []
     /// The service principals of origins that do not use `HTTP/host`: `ServicePrincipals`.
     public var servicePrincipals: [Origin: String] = [:]
+    /// The proxies that `ksso proxy run` sends requests through, best first: `ProxyServers`. Empty connects directly.
+    public var proxyServers: [ProxyAddress] = []
+    /// The URL of the PAC file by which `ksso proxy run` selects proxies: `ProxyAutoConfigURL`.
+    public var proxyAutoConfigURL: String?
+    /// The hosts, domains and networks that `ksso proxy run` connects to directly, as in the variable `no_proxy`: `NoProxy`.
+    public var noProxy: [String] = []
     /// The principal that signs in, if the profile sets one: `principalName`.
     public var principalName: String?
     /// Whether this is the default realm: `isDefaultRealm`.
@@ -102,6 +111,10 @@ extension ExtensionConfiguration {
         try container.decode(.noMutualAuthenticationHosts, into: &noMutualAuthenticationHosts)
         try container.decode(.noChannelBindingHosts, into: &noChannelBindingHosts)
         try container.decode(.servicePrincipals, into: &servicePrincipals)
+        try container.decode(.proxyHosts, into: &proxyHosts)
+        try container.decode(.proxyServers, into: &proxyServers)
+        try container.decode(.proxyAutoConfigURL, into: &proxyAutoConfigURL)
+        try container.decode(.noProxy, into: &noProxy)
         try container.decode(.principalName, into: &principalName)
         try container.decode(.isDefaultRealm, into: &isDefaultRealm)
         try container.decode(.domainRealmMapping, into: &domainRealmMapping)

@@ -1,12 +1,24 @@
 /// A list of hosts in a configuration, and the texts that describe it. A list changes how a host in ``ExtensionConfiguration/hosts`` is
-/// answered, never whether.
+/// answered, never whether; only that of the proxies says whether a proxy is answered.
 ///
 /// The key of the profile, the check of its entries, `ksso profile show` and what other users' clients get are derived from ``all``.
 package struct HostList: Sendable {
+    /// What the hosts of a list are.
+    package enum Subject: Sendable {
+        /// Hosts that `Hosts` covers.
+        case servers
+        /// Hosts that `Hosts` covers, and proxies that `ProxyHosts` covers.
+        case serversAndProxies
+        /// Proxies, whether or not `Hosts` covers them.
+        case proxies
+    }
+
     /// The name of the profile's key.
     package let name: String
     /// The property that the key sets.
     package let property: any WritableKeyPath<ExtensionConfiguration, [HostRule]> & Sendable
+    /// What its hosts are.
+    package let subject: Subject
     /// The label of the list in `ksso profile show`.
     package let label: String
     /// The effect for a host of the list, as part of a sentence.
@@ -19,6 +31,7 @@ package struct HostList: Sendable {
     private init(
         _ name: String,
         _ property: any WritableKeyPath<ExtensionConfiguration, [HostRule]> & Sendable,
+        of subject: Subject = .servers,
         label: String,
         effect: String,
         stronger: [HostList] = [],
@@ -26,6 +39,7 @@ package struct HostList: Sendable {
     ) {
         self.name = name
         self.property = property
+        self.subject = subject
         self.label = label
         self.effect = effect
         strongerLists = stronger
@@ -35,6 +49,7 @@ package struct HostList: Sendable {
     /// All lists, in the order of their keys.
     package static let all = [
         plainHTTP, preemptive, delegation, unconditionalDelegation, optionalMutualAuthentication, noMutualAuthentication, noChannelBinding,
+        proxies,
     ]
 
     package static let plainHTTP = HostList(
@@ -66,12 +81,14 @@ package struct HostList: Sendable {
     private static let optionalMutualAuthentication = HostList(
         "OptionalMutualAuthenticationHosts",
         \.optionalMutualAuthenticationHosts,
+        of: .serversAndProxies,
         label: "mutual authentication is optional",
         effect: "mutual authentication is optional for the server, but a proof that it sends must be valid"
     )
     private static let noMutualAuthentication = HostList(
         "NoMutualAuthenticationHosts",
         \.noMutualAuthenticationHosts,
+        of: .serversAndProxies,
         label: "mutual authentication is not requested",
         effect: "mutual authentication is not requested",
         stronger: [optionalMutualAuthentication]
@@ -81,5 +98,12 @@ package struct HostList: Sendable {
         \.noChannelBindingHosts,
         label: "sent a ticket without channel bindings",
         effect: "the ticket is not bound to the server's certificate"
+    )
+    package static let proxies = HostList(
+        "ProxyHosts",
+        \.proxyHosts,
+        of: .proxies,
+        label: "proxies that get a ticket",
+        effect: "the proxy gets a ticket when it asks for one"
     )
 }

@@ -73,6 +73,13 @@ extension PreferredKDC: Codable {
     public func encode(to encoder: any Encoder) throws { try encoder.encodeText(self) }
 }
 
+extension ProxyAddress: Codable {
+    /// Decodes an entry as a profile writes it.
+    public init(from decoder: any Decoder) throws { self = try decoder.decodeText { try ProxyAddress($0) } }
+    /// Encodes the entry as a profile writes it.
+    public func encode(to encoder: any Encoder) throws { try encoder.encodeText(self) }
+}
+
 extension AllowedPeer.Peer: Codable {
     /// Decodes a peer such as `uid:33`.
     public init(from decoder: any Decoder) throws { self = try decoder.decodeText { AllowedPeer.Peer($0) } }

@@ -1,7 +1,9 @@
-/// How a challenge from an origin would be answered.
+/// How a challenge from an origin server or a proxy would be answered.
 public struct AuthorizationPlan: Sendable, Hashable {
-    /// The origin of the challenge.
+    /// The origin of the challenge; for a proxy, the address of the proxy itself.
     public let origin: Origin
+    /// Who asks. A plan for an origin server is no permission to answer a proxy of the same name, and vice versa.
+    public let challenger: Challenger
     /// The realm that the user is signed in to.
     public let realm: String
     /// The realm of the service, from `domainRealmMapping` or `ServicePrincipals`. Nil asks the user's KDC and follows its referrals.
@@ -15,11 +17,11 @@ public struct AuthorizationPlan: Sendable, Hashable {
     public let mutualAuthentication: MutualAuthentication
     /// Whether the user's ticket is delegated to the server.
     public let delegation: Delegation
-    /// Whether a request may contain a ticket before the server challenges.
+    /// Whether a request may contain a ticket before the server challenges; never for a proxy.
     public let isPreemptive: Bool
-    /// Whether the ticket is bound to the server's TLS certificate (RFC 5929).
+    /// Whether the ticket is bound to the server's TLS certificate (RFC 5929); never for a proxy.
     public let bindsChannel: Bool
-    /// The rule that covers the host.
+    /// The rule that covers the host: an entry of `Hosts`, or of `ProxyHosts` for a proxy.
     public let hostRule: HostRule
     /// The configuration of the rule.
     public let configuration: ExtensionConfiguration
@@ -27,9 +29,10 @@ public struct AuthorizationPlan: Sendable, Hashable {
     public var reasons: [DecisionReason] { planReasons.all }
     private let planReasons: PlanReasons
 
-    /// Creates a plan for an origin that a rule of a configuration covers.
+    /// Creates a plan for an origin server or a proxy that a rule of a configuration covers.
     public init(
         origin: Origin,
+        challenger: Challenger = .origin,
         hostRule: HostRule,
         configuration: ExtensionConfiguration,
         serviceRealm: String? = nil,
@@ -37,21 +40,24 @@ public struct AuthorizationPlan: Sendable, Hashable {
     ) {
         self.init(
             origin: origin,
+            challenger: challenger,
             hostRule: hostRule,
             configuration: configuration,
             serviceRealm: serviceRealm,
-            reasons: PlanReasons(reasons, for: origin)
+            reasons: PlanReasons(reasons, for: origin, challenger)
         )
     }
 
     init(
         origin: Origin,
+        challenger: Challenger,
         hostRule: HostRule,
         configuration: ExtensionConfiguration,
         serviceRealm: String?,
         reasons: PlanReasons
     ) {
         self.origin = origin
+        self.challenger = challenger
         realm = configuration.realm
         let named = configuration.servicePrincipals[origin]
         let service = named ?? "HTTP/\(origin.host)"
@@ -63,9 +69,11 @@ public struct AuthorizationPlan: Sendable, Hashable {
             servicePrincipal = service + (serviceRealm.map { "@\($0)" } ?? "")
         }
         mutualAuthentication = configuration.mutualAuthentication(for: origin.host).mutualAuthentication
-        delegation = configuration.delegation(for: origin.host).delegation
-        isPreemptive = configuration.preemptiveRule(for: origin.host) != nil
-        bindsChannel = origin.scheme == .https && configuration.unboundRule(for: origin.host) == nil
+        // The lists of what a server gets in addition are about the origin server of that name.
+        let isProxy = challenger == .proxy
+        delegation = isProxy ? .none : configuration.delegation(for: origin.host).delegation
+        isPreemptive = !isProxy && configuration.preemptiveRule(for: origin.host) != nil
+        bindsChannel = !isProxy && origin.scheme == .https && configuration.unboundRule(for: origin.host) == nil
         self.hostRule = hostRule
         self.configuration = configuration
         planReasons = reasons
@@ -107,7 +115,7 @@ extension DecisionPolicy {
         ]
     }
 
-    private func servicePrincipalReason(_ origin: Origin, in configuration: ExtensionConfiguration) -> DecisionReason {
+    func servicePrincipalReason(_ origin: Origin, in configuration: ExtensionConfiguration) -> DecisionReason {
         guard let service = configuration.servicePrincipals[origin] else {
             let detail = "The service principal comes from the URL's host: ServicePrincipals has no entry for \(origin)."
             return DecisionReason(rule: "servicePrincipal", verdict: .notApplicable, detail: detail)
@@ -127,14 +135,19 @@ extension DecisionPolicy {
         return DecisionReason(rule: "channelBinding", verdict: .passed, detail: "The ticket is bound to the server's certificate.")
     }
 
-    private func mutualAuthenticationReason(_ origin: Origin, in configuration: ExtensionConfiguration) -> DecisionReason {
+    func mutualAuthenticationReason(
+        _ origin: Origin,
+        _ challenger: Challenger = .origin,
+        in configuration: ExtensionConfiguration
+    ) -> DecisionReason {
         let (mutual, rule) = configuration.mutualAuthentication(for: origin.host)
         guard let rule else {
-            return DecisionReason(rule: "mutualAuthentication", verdict: .passed, detail: "The server is verified (mutual authentication).")
+            let detail = "The \(challenger.noun) is verified (mutual authentication)."
+            return DecisionReason(rule: "mutualAuthentication", verdict: .passed, detail: detail)
         }
         let detail =
             mutual == .optional
-            ? "OptionalMutualAuthenticationHosts has \(rule): mutual authentication is optional for the server."
+            ? "OptionalMutualAuthenticationHosts has \(rule): mutual authentication is optional for the \(challenger.noun)."
             : "NoMutualAuthenticationHosts has \(rule): mutual authentication is not requested."
         return DecisionReason(rule: "mutualAuthentication", verdict: .notApplicable, detail: detail)
     }
@@ -187,15 +200,20 @@ public enum AuthorizationDecision: Sendable, Hashable {
 /// read.
 struct PlanReasons: Sendable {
     private let origin: Origin
+    private let challenger: Challenger
     /// Nil if the reasons were given.
     let policy: DecisionPolicy?
     private let given: [DecisionReason]
 
-    init(_ policy: DecisionPolicy, for origin: Origin) { (self.policy, self.origin, given) = (policy, origin, []) }
+    init(_ policy: DecisionPolicy, for origin: Origin, _ challenger: Challenger) {
+        (self.policy, self.origin, self.challenger, given) = (policy, origin, challenger, [])
+    }
 
-    init(_ given: [DecisionReason], for origin: Origin) { (policy, self.origin, self.given) = (nil, origin, given) }
+    init(_ given: [DecisionReason], for origin: Origin, _ challenger: Challenger) {
+        (policy, self.origin, self.challenger, self.given) = (nil, origin, challenger, given)
+    }
 
-    var all: [DecisionReason] { policy?.reasonsToAnswer(origin) ?? given }
+    var all: [DecisionReason] { policy?.reasonsToAnswer(origin, challenger) ?? given }
 }
 
 extension PlanReasons: Hashable {

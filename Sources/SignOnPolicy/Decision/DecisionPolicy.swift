@@ -43,18 +43,20 @@ public struct DecisionPolicy: Sendable, Hashable {
         return .answer(
             AuthorizationPlan(
                 origin: origin,
+                challenger: .origin,
                 hostRule: winner.rule,
                 configuration: winner.configuration,
                 serviceRealm: DomainRealmMatch.best(in: winner.configuration, host: origin.host)?.realm,
-                reasons: PlanReasons(self, for: origin)
+                reasons: PlanReasons(self, for: origin, .origin)
             )
         )
     }
 }
 
 extension DecisionPolicy {
-    /// Every rule that was evaluated for an origin that is answered.
-    func reasonsToAnswer(_ origin: Origin) -> [DecisionReason] {
+    /// Every rule that was evaluated for an origin server or a proxy that is answered.
+    func reasonsToAnswer(_ origin: Origin, _ challenger: Challenger) -> [DecisionReason] {
+        guard challenger == .origin else { return reasonsToAnswer(proxy: origin) }
         let matches = HostRuleMatch.all(in: configurations, host: origin.host)
         guard let winner = matches.first else { return [] }
         let mapping = DomainRealmMatch.best(in: winner.configuration, host: origin.host)
@@ -144,7 +146,7 @@ extension DecisionPolicy {
 
 extension ExtensionConfiguration {
     /// The realm and the file, for a message.
-    fileprivate var label: String { source.isEmpty ? "realm \(realm)" : "realm \(realm) (\(source))" }
+    var label: String { source.isEmpty ? "realm \(realm)" : "realm \(realm) (\(source))" }
 }
 
 /// One rule that was evaluated for a decision.
@@ -160,8 +162,8 @@ public struct DecisionReason: Sendable, Hashable, Codable {
     }
 
     /// A short stable name: `url`, `scheme`, `address`, `hostRule`, `serviceRealm`, `servicePrincipal`, `channelBinding`,
-    /// `mutualAuthentication`, `delegation`, `preemptive`, `session`, `ticket`, `kdc`, `credentialUseMode`, `challenge`, `operation`,
-    /// `screenLock`.
+    /// `mutualAuthentication`, `delegation`, `preemptive`, `proxyHost`, `session`, `ticket`, `kdc`, `credentialUseMode`, `challenge`,
+    /// `operation`, `screenLock`.
     public let rule: String
     /// The result of the rule.
     public let verdict: Verdict

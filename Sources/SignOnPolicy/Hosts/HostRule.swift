@@ -151,10 +151,14 @@ struct HostRuleMatch: Sendable, Hashable {
     /// The rule that allows plain http for an origin.
     func plainHTTPRule(for origin: Origin) -> HostRule? { configuration.plainHTTPHosts.first { $0.matches(host: origin.host) } }
 
-    /// All rules that cover a host: exact before suffix, then the longest, then in configuration order.
-    static func all(in configurations: [ExtensionConfiguration], host: String) -> [HostRuleMatch] {
+    /// All rules of a list that cover a host: exact before suffix, then the longest, then in configuration order.
+    static func all(
+        in configurations: [ExtensionConfiguration],
+        host: String,
+        list: KeyPath<ExtensionConfiguration, [HostRule]> = \.hosts
+    ) -> [HostRuleMatch] {
         let matches = configurations.enumerated().flatMap { position, configuration in
-            configuration.hosts.filter { $0.matches(host: host) }.map {
+            configuration[keyPath: list].filter { $0.matches(host: host) }.map {
                 HostRuleMatch(rule: $0, configuration: configuration, position: position)
             }
         }

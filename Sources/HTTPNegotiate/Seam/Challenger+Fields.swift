@@ -1,0 +1,19 @@
+package import HTTPTypes
+package import SignOnPolicy
+
+extension Challenger {
+    /// The status of a response that asks for a ticket.
+    package var status: Int { self == .origin ? 401 : 407 }
+
+    /// The response field with the challenges.
+    package var challengeField: HTTPField.Name { self == .origin ? .wwwAuthenticate : .proxyAuthenticate }
+
+    /// The request field with the ticket.
+    package var credentialsField: HTTPField.Name { self == .origin ? .authorization : .proxyAuthorization }
+
+    /// The fields of a response that may contain a token: an origin server proves itself in `WWW-Authenticate` (RFC 4559 section 5), a
+    /// proxy in `Proxy-Authenticate`, or in `Proxy-Authentication-Info`, as squid does.
+    package var tokenFields: [HTTPField.Name] {
+        self == .origin ? [.wwwAuthenticate] : [.proxyAuthenticate, .proxyAuthenticationInfo]
+    }
+}

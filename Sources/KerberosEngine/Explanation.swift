@@ -5,8 +5,12 @@ internal import SystemSupport
 
 extension KerberosExtension {
     /// Explains the decision for a URL and which credential would answer a challenge. Uses no network.
-    public func explanation(for url: URL) async -> Explanation {
-        let decision = policy.decision(for: url)
+    ///
+    /// - Parameters:
+    ///   - url: The URL; for a proxy, `http://` and the address of the proxy itself.
+    ///   - challenger: Who asks.
+    public func explanation(for url: URL, challenger: Challenger = .origin) async -> Explanation {
+        let decision = policy.decision(for: url, challenger: challenger)
         guard case .answer(let plan) = decision else {
             return Explanation(url: url.absoluteString, plan: nil, principal: nil, servicePrincipal: nil, reasons: decision.reasons)
         }

@@ -74,7 +74,7 @@ public final class KerberosExtension: CredentialExtension {
     /// The token is bound to the request's `channelBindings` if the plan requires it and the scheme is https. If the plan delegates, GSSAPI
     /// requests a ticket to forward. It finds the KDC through the krb5.conf of this process (`KRB5_CONFIG`, else /etc/krb5.conf) or DNS,
     /// and ignores the profile. It is no error if the server gets no ticket: `isDelegated` of the grant's exchange reports it, and
-    /// ``explanation(for:)`` states the reason.
+    /// ``explanation(for:challenger:)`` states the reason.
     ///
     /// - Throws: `AuthorizationError`; `notSignedIn` if no one is signed in, `notInteractive` if a ticket cannot be refreshed without a
     ///   person, `kdcUnreachable`, or `failed` with the cause.

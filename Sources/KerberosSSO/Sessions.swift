@@ -167,7 +167,13 @@ extension SingleSignOn {
     }
 
     /// Explains what would answer a challenge from a URL. Uses no network.
-    public func explanation(for url: URL) async -> Explanation { await kerberos.explanation(for: url) }
+    ///
+    /// - Parameters:
+    ///   - url: The URL; for a proxy, `http://` and the address of the proxy itself.
+    ///   - challenger: Who asks.
+    public func explanation(for url: URL, challenger: Challenger = .origin) async -> Explanation {
+        await kerberos.explanation(for: url, challenger: challenger)
+    }
 
     /// Creates the value of the `Authorization` field for one request, such as `Negotiate YII…`.
     ///

@@ -14,15 +14,22 @@ struct NegotiateExchangeTests {
         }
 
         let name: String
+        let challenger: Challenger?
+        let opensTunnel: Bool?
         let maximumLegs: Int?
         let mutual: String?
         let steps: [Step]
         var testDescription: String { name }
     }
 
-    @Test(arguments: try FixtureFile.load("exchanges", in: .module, as: [Vector].self))
+    @Test(
+        arguments: try FixtureFile.load("exchanges", in: .module, as: [Vector].self)
+            + FixtureFile.load("proxy-exchanges", in: .module, as: [Vector].self)
+    )
     func `an exchange returns the expected action for every step`(_ vector: Vector) throws {
         var exchange = NegotiateExchange(
+            challenger: vector.challenger ?? .origin,
+            opensTunnel: vector.opensTunnel ?? false,
             maximumLegs: vector.maximumLegs ?? 4,
             mutualAuthentication: try #require(MutualAuthentication(rawValue: vector.mutual ?? "required"))
         )
@@ -94,5 +101,37 @@ struct NegotiateExchangeTests {
             return
         }
         #expect(reason.contains("NTLM, Basic"))
+    }
+
+    @Test func `messages about a proxy name the proxy, not the server`() {
+        var messages: [String] = []
+        func note(_ action: NegotiateExchange.Action) {
+            switch action {
+            case .deliver(.refused(let reason)): messages.append(reason)
+            case .fail(let error): messages.append(error.message)
+            default: Issue.record("No message: \(action)")
+            }
+        }
+        func begun(maximumLegs: Int = 4) -> NegotiateExchange {
+            var exchange = NegotiateExchange(challenger: .proxy, maximumLegs: maximumLegs)
+            #expect(exchange.receive(status: 407, challenges: ["Negotiate"]) == .begin)
+            exchange.sent(fieldSize: 5000)
+            return exchange
+        }
+        var exchange = NegotiateExchange(challenger: .proxy)
+        note(exchange.receive(status: 407, challenges: ["Negotiate ***"]))
+        for (status, challenges) in [
+            (407, ["Negotiate"]), (407, ["Basic realm=x"]), (407, []), (407, ["Negotiate ***"]), (200, []), (431, []), (400, []),
+        ] {
+            exchange = begun()
+            note(exchange.receive(status: status, challenges: challenges))
+        }
+        exchange = begun(maximumLegs: 1)
+        note(exchange.receive(status: 407, challenges: ["Negotiate Zm9v"]))
+        exchange = begun()
+        #expect(exchange.receive(status: 200, challenges: ["Negotiate Zm9v"]) == .verify(Array("foo".utf8)))
+        note(exchange.unproven(status: 200))
+        #expect(messages.count == 10)
+        #expect(messages.allSatisfy { $0.hasPrefix("The proxy") && !$0.contains("server") }, "\(messages)")
     }
 }

@@ -60,6 +60,36 @@ struct DecisionTests {
         #expect(try await isHandled(url, plan: foreign))
     }
 
+    @Test func `a plan for a server never answers a proxy of the same name, and vice versa`() async throws {
+        let url = try #require(URL(string: "https://www.a.test/"))
+        let rules = [try HostRule(".a.test")]
+        var both = ExtensionConfiguration(realm: "A.TEST", hosts: rules)
+        both.proxyHosts = rules
+        for (configuration, wrong) in [(ExtensionConfiguration(realm: "A.TEST", hosts: rules), Challenger.proxy), (both, .origin)] {
+            var configuration = configuration
+            if wrong == .origin { configuration.hosts = [] }
+            let policy = DecisionPolicy([configuration])
+            var request = AuthorizationRequest(url: url, challenger: wrong)
+            request.plan = try #require(policy.decision(for: url, challenger: wrong == .proxy ? .origin : .proxy).plan)
+            let kerberos = makeExtension([configuration])
+            guard case .notHandled = try await kerberos.beginAuthorization(with: request) else {
+                Issue.record("The plan answered the \(wrong)")
+                continue
+            }
+            #expect(try await kerberos.identity(for: request) == nil)
+            #expect(await kerberos.readyGrant(for: request) == nil)
+        }
+    }
+
+    @Test func `changing who asks drops the plan`() throws {
+        let url = try #require(URL(string: "https://www.a.test/"))
+        var request = AuthorizationRequest(url: url)
+        let policy = DecisionPolicy([ExtensionConfiguration(realm: "A.TEST", hosts: [try HostRule(".a.test")])])
+        request.plan = policy.decision(for: url).plan
+        request.challenger = .proxy
+        #expect(request.plan == nil)
+    }
+
     @Test func `without a cache there is no session`() async throws {
         let kerberos = makeExtension([])
         let list = try await kerberos.sessions()

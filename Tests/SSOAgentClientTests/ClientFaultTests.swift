@@ -81,6 +81,27 @@ import Testing
         }
     }
 
+    /// An older agent ignores the field `challenger` and answers as if the server of that name had asked.
+    @Test(arguments: [
+        #"{"outcome": "headers", "headers": {"Authorization": "Negotiate YQ=="}, "principal": "a", "servicePrincipal": "b", "exchange": "1"}"#,
+        #"{"outcome": "notHandled", "reasons": []}"#, #"{"identity": {"principal": "a", "servicePrincipal": "b", "delegation": "none"}}"#,
+    ])
+    func `an answer of an older agent is not used for a proxy`(answer: String) async throws {
+        try await withAgent({ _ in Self.reply(answer) }) { (path: String, _: Requests) async throws -> Void in
+            let client = AgentClient(socketPath: path)
+            let url = try #require(URL(string: "http://proxy.a.test:3128"))
+            let request = AuthorizationRequest(url: url, challenger: .proxy)
+            let error = await #expect(throws: AuthorizationError.self) {
+                if answer.contains("identity") {
+                    _ = try await client.identity(for: request)
+                } else {
+                    _ = try await client.beginAuthorization(with: request)
+                }
+            }
+            #expect(error?.code == .agentUnavailable && error?.message.contains("ksso agent stop") == true)
+        }
+    }
+
     @Test func `a request on an idle connection that was closed is sent again on a new one`() async throws {
         try await withAgent({ $0 == 2 ? "" : Self.status }) { (path: String, count: Requests) async throws -> Void in
             let client = AgentClient(socketPath: path)

@@ -34,6 +34,7 @@ import Testing
         configuration.hosts = [try HostRule("www.example.test"), try HostRule(".intra.example.test")]
         configuration.servicePrincipals = [try Origin(url: "https://www.example.test:8443"): "HTTP/other.example.test"]
         configuration.preferredKDCs = [try PreferredKDC("tcp/kdc.example.test:8088"), try PreferredKDC("kkdcp://proxy.example.test/path")]
+        configuration.proxyServers = [try ProxyAddress("proxy.example.test:3128"), try ProxyAddress("[2001:db8::1]:8080")]
         configuration.allowedPeers = [AllowedPeer(.user(33), hosts: configuration.hosts), AllowedPeer(.group(50), hosts: [])]
         configuration.credentialCallers = [.executable("/usr/bin/curl"), .folder("/opt/app/"), .unit("backup.service")]
         configuration.sessionLimits = SessionLimits(
@@ -47,6 +48,7 @@ import Testing
         #expect(object["hosts"] as? [String] == ["www.example.test", ".intra.example.test"])
         #expect(object["servicePrincipals"] as? [String: String] == ["https://www.example.test:8443": "HTTP/other.example.test"])
         #expect(object["preferredKDCs"] as? [String] == ["tcp/kdc.example.test:8088", "kkdcp://proxy.example.test/path"])
+        #expect(object["proxyServers"] as? [String] == ["proxy.example.test:3128", "[2001:db8::1]:8080"])
         #expect((object["allowedPeers"] as? [[String: Any]])?.map { $0["peer"] as? String } == ["uid:33", "gid:50"])
         #expect(object["credentialCallers"] as? [String] == ["/usr/bin/curl", "/opt/app/", "unit:backup.service"])
         let limits = try #require(object["sessionLimits"] as? [String: Any])
@@ -71,6 +73,7 @@ import Testing
         (#""preferredKDCs": ["http/kdc.a.test"]"#, "http/kdc.a.test"),
         (#""allowedPeers": [{"peer": "uid:-1", "hosts": []}]"#, "uid:-1"),
         (#""allowedPeers": [{"peer": "uid:1", "hosts": ["a:80"]}]"#, "a:80"),
+        (#""proxyServers": ["proxy.a.test"]"#, "proxy.a.test"),
         (#""credentialCallers": ["com.apple.Safari"]"#, "com.apple.Safari"),
         (#""deniedCallers": ["curl"]"#, "curl"), (#""credentialUseMode": "sometimes""#, "sometimes"),
         (#""screenLockedBehavior": "Ignore""#, "Ignore"), (#""sessionLimits": {"signOutAt": "24:00"}"#, "24:00"),

@@ -92,7 +92,7 @@ public struct NegotiateExchange: Sendable {
         mutualAuthentication: MutualAuthentication = .required
     ) {
         self.challenger = challenger
-        self.opensTunnel = opensTunnel
+        self.opensTunnel = challenger == .proxy && opensTunnel
         self.maximumLegs = max(maximumLegs, 1)
         self.mutualAuthentication = mutualAuthentication
     }

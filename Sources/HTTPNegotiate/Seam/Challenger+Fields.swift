@@ -12,7 +12,7 @@ extension Challenger {
     package var credentialsField: HTTPField.Name { self == .origin ? .authorization : .proxyAuthorization }
 
     /// The fields of a response that may contain a token: an origin server proves itself in `WWW-Authenticate` (RFC 4559 section 5), a
-    /// proxy in `Proxy-Authenticate`, or in `Proxy-Authentication-Info`, as squid does.
+    /// proxy in `Proxy-Authenticate`, or in `Proxy-Authentication-Info` (RFC 9110 section 11.7.3).
     package var tokenFields: [HTTPField.Name] {
         self == .origin ? [.wwwAuthenticate] : [.proxyAuthenticate, .proxyAuthenticationInfo]
     }

@@ -81,7 +81,6 @@ package struct HostList: Sendable {
     private static let optionalMutualAuthentication = HostList(
         "OptionalMutualAuthenticationHosts",
         \.optionalMutualAuthenticationHosts,
-        of: .serversAndProxies,
         label: "mutual authentication is optional",
         effect: "mutual authentication is optional for the server, but a proof that it sends must be valid"
     )

@@ -68,7 +68,7 @@ public struct AuthorizationPlan: Sendable, Hashable {
             self.serviceRealm = serviceRealm
             servicePrincipal = service + (serviceRealm.map { "@\($0)" } ?? "")
         }
-        mutualAuthentication = configuration.mutualAuthentication(for: origin.host).mutualAuthentication
+        mutualAuthentication = configuration.mutualAuthentication(for: origin.host, challenger).mutualAuthentication
         // The lists of what a server gets in addition are about the origin server of that name.
         let isProxy = challenger == .proxy
         delegation = isProxy ? .none : configuration.delegation(for: origin.host).delegation
@@ -95,10 +95,16 @@ extension ExtensionConfiguration {
     }
 
     /// The mutual authentication for a host, and the rule that sets it. The stricter list takes precedence.
-    func mutualAuthentication(for host: String) -> (mutualAuthentication: MutualAuthentication, rule: HostRule?) {
+    ///
+    /// A proxy need not send a proof: squid 5 creates one and drops it, and over plain http a proof would not show who answers anyway,
+    /// because an attacker on the way can pass it on.
+    func mutualAuthentication(
+        for host: String,
+        _ challenger: Challenger = .origin
+    ) -> (mutualAuthentication: MutualAuthentication, rule: HostRule?) {
         if let rule = optionalMutualAuthenticationHosts.first(where: { $0.matches(host: host) }) { return (.optional, rule) }
         if let rule = noMutualAuthenticationHosts.first(where: { $0.matches(host: host) }) { return (.off, rule) }
-        return (.required, nil)
+        return (challenger == .proxy ? .optional : .required, nil)
     }
 
     /// The rule of ``noChannelBindingHosts`` that covers a host.
@@ -140,9 +146,12 @@ extension DecisionPolicy {
         _ challenger: Challenger = .origin,
         in configuration: ExtensionConfiguration
     ) -> DecisionReason {
-        let (mutual, rule) = configuration.mutualAuthentication(for: origin.host)
+        let (mutual, rule) = configuration.mutualAuthentication(for: origin.host, challenger)
         guard let rule else {
-            let detail = "The \(challenger.noun) is verified (mutual authentication)."
+            let detail =
+                challenger == .origin
+                ? "The server is verified (mutual authentication)."
+                : "The proxy may omit the proof of mutual authentication, as most do; one that it sends must be valid."
             return DecisionReason(rule: "mutualAuthentication", verdict: .passed, detail: detail)
         }
         let detail =

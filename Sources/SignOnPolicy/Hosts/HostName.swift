@@ -3,18 +3,19 @@ internal import struct Foundation.URL
 /// A host in a URL, a rule or a KDC entry: a name or an IPv4 address, validated byte by byte.
 ///
 /// All of them use this parser, so that a rule and a URL never disagree about a name.
-struct HostName: Sendable, Hashable {
+package struct HostName: Sendable, Hashable {
     /// Why a text is not a host.
-    enum Problem: Error {
+    package enum Problem: Error {
         case empty, notASCII, badCharacter(UInt8), emptyLabel, hyphen, labelTooLong, tooLong, badAddress
     }
 
     /// ASCII in lower case, without the trailing dot; an IPv4 address in four decimal parts.
-    let text: String
+    package let text: String
     /// Whether resolvers treat it as an IPv4 address, in any spelling.
-    let isAddress: Bool
+    package let isAddress: Bool
 
-    init(_ text: some StringProtocol) throws(Problem) {
+    /// Validates a text.
+    package init(_ text: some StringProtocol) throws(Problem) {
         var bytes = Array(text.utf8)
         if bytes.count > 1, bytes.last == UInt8(ascii: ".") { bytes.removeLast() }
         guard !bytes.isEmpty else { throw .empty }
@@ -65,7 +66,7 @@ struct HostName: Sendable, Hashable {
 
 extension HostName.Problem {
     /// A clause to follow "the host".
-    var clause: String {
+    package var clause: String {
         switch self {
         case .empty: "is empty"
         case .notASCII: "is not ASCII; write an internationalized name in its xn-- form"

@@ -1,9 +1,10 @@
 /// An IPv4 address in any spelling that `inet_aton` and the URL standard accept: `127.0.0.1`, `127.1`, `0x7f000001`, `017700000001`.
-struct IPv4Address: Sendable, Hashable, CustomStringConvertible {
-    let value: UInt32
+package struct IPv4Address: Sendable, Hashable, CustomStringConvertible {
+    /// The address in host byte order.
+    package let value: UInt32
 
     /// Parses one to four parts; the last one fills the remaining bytes.
-    init?(parts: [ArraySlice<UInt8>]) {
+    package init?(parts: [ArraySlice<UInt8>]) {
         guard (1...4).contains(parts.count) else { return nil }
         var numbers: [UInt64] = []
         for part in parts {
@@ -22,7 +23,7 @@ struct IPv4Address: Sendable, Hashable, CustomStringConvertible {
         label.allSatisfy(\.isDigit) || hexDigits(of: label)?.allSatisfy(\.isHexDigit) == true
     }
 
-    var description: String {
+    package var description: String {
         [24, 16, 8, 0].map { String((value >> UInt32($0)) & 0xFF) }.joined(separator: ".")
     }
 
@@ -52,10 +53,12 @@ struct IPv4Address: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// An IPv6 address, parsed as in RFC 3986 section 3.2.2 (without a zone) and printed as in RFC 5952.
-struct IPv6Address: Sendable, Hashable, CustomStringConvertible {
-    let groups: [UInt16]
+package struct IPv6Address: Sendable, Hashable, CustomStringConvertible {
+    /// The eight groups of 16 bits, in the order in which they are written.
+    package let groups: [UInt16]
 
-    init?(_ text: some StringProtocol) {
+    /// Parses an address without brackets.
+    package init?(_ text: some StringProtocol) {
         let colon = UInt8(ascii: ":")
         let bytes = Array(text.utf8)
         guard bytes.count <= 45 else { return nil }
@@ -93,7 +96,7 @@ struct IPv6Address: Sendable, Hashable, CustomStringConvertible {
         self.groups = groups
     }
 
-    var description: String {
+    package var description: String {
         guard let zeros = longestZeros() else { return words(groups[...]) }
         return words(groups[..<zeros.lowerBound]) + "::" + words(groups[zeros.upperBound...])
     }

@@ -353,6 +353,8 @@ let package = Package(
             name: "NegotiateProxyTests",
             dependencies: [
                 "HTTPNegotiate", "KerberosSSO", "KerberosTesting", "KerberosTestingTraits", "NegotiateProxy", "SignOnPolicy", "TestSupport",
+                // The built command evaluates PAC files.
+                "ksso",
                 .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "Subprocess", package: "swift-subprocess"),
             ] + nio("NIOCore", "NIOHTTP1", "NIOPosix"),
             resources: [.copy("Fixtures")],

@@ -1,3 +1,4 @@
+internal import CDispatch
 internal import Foundation
 
 /// The name of this program for files that outlive the process.

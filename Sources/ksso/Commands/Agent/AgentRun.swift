@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CDispatch
 internal import CommandSupport
 internal import Foundation
 internal import KerberosEngine

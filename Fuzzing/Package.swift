@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The fuzzers. They are a separate package so that users of the libraries do not build them. SignOnPolicy, HTTPNegotiate and KCM are
-// built here as part of it, so that the fuzzers can access their branches and internals, and no other dependency of the root package is
-// fetched.
+// The fuzzers. They are a separate package so that users of the libraries do not build them. SignOnPolicy, HTTPNegotiate, KCM,
+// SystemSupport and NegotiateProxy are built here as part of it, so that the fuzzers can access their branches and internals, and no other
+// dependency of the root package is fetched.
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .treatAllWarnings(as: .error),
@@ -29,6 +29,19 @@ let package = Package(
             exclude: ["Server", "Socket"],
             swiftSettings: settings + [.strictMemorySafety(), .unsafeFlags(["-enable-testing"])]
         ),
+        // Only the files that choose a route, which need no SwiftNIO.
+        .target(name: "SystemSupport", swiftSettings: settings + [.strictMemorySafety()]),
+        .target(
+            name: "NegotiateProxy",
+            dependencies: ["SignOnPolicy", "SystemSupport"],
+            sources: [
+                "Routing/AddressRange.swift", "Routing/NoProxy.swift", "Routing/NoProxyEntry.swift", "Routing/ProxyRoute.swift",
+                "Routing/ProxyServer+Parsing.swift", "AutoConfiguration/DynamicLibrary.swift", "AutoConfiguration/PACAnswer.swift",
+                "AutoConfiguration/PACEngine.swift", "AutoConfiguration/PACLocation.swift", "AutoConfiguration/PACScript.swift",
+                "AutoConfiguration/PACURL.swift",
+            ],
+            swiftSettings: settings + [.strictMemorySafety(), .unsafeFlags(["-enable-testing"])]
+        ),
         .target(name: "FuzzerSupport", swiftSettings: settings),
         .executableTarget(
             name: "ChallengeFuzzer",
@@ -42,5 +55,6 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(name: "KCMFuzzer", dependencies: ["FuzzerSupport", "KCM"], swiftSettings: settings),
+        .executableTarget(name: "RoutingFuzzer", dependencies: ["FuzzerSupport", "NegotiateProxy"], swiftSettings: settings),
     ]
 )

@@ -193,6 +193,11 @@ extension KerberosExtension {
         try await signIns.names.principal(signingIn: name, realm: realm, using: source)
     }
 
+    /// The term for the user's name in a realm, from the realm's profile (`customUsernameLabel`); nil if there is none.
+    package func userNameLabel(of realm: String) -> String? {
+        policy.signInRules(of: realm).userNameLabel.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
     /// Returns the principal for a name. A name without a realm is in the given realm, else in the default realm. A realm that differs from
     /// a known one only in case is replaced by the known one.
     ///

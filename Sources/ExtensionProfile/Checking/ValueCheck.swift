@@ -113,6 +113,9 @@ extension ValueCheck {
     static let principal = text(principalFault)
     static let principals = texts(principalFault)
 
+    /// Whether a text is a principal, with or without a realm.
+    static func isPrincipal(_ name: String) -> Bool { principalFault(name) == nil }
+
     private static func principalFault(_ name: String) -> String? {
         let isPrintable = name.unicodeScalars.allSatisfy { !$0.properties.isWhitespace && $0.properties.generalCategory != .control }
         guard !name.isEmpty, isPrintable, !name.hasPrefix("@"), !name.hasSuffix("@") else {

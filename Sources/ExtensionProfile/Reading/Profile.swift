@@ -16,6 +16,8 @@ public struct Profile: Sendable, Hashable {
     public let report: ProfileReport
     /// The file's contents, to be checked again if the machine's policy changes.
     let data: Data
+    /// The user's principals by realm, for payloads that name none; see ``UserPrincipals``.
+    var userPrincipals: [String: String] = [:]
     /// The file's signature; nil if it is not signed.
     public var signature: ProfileSignature? { report.signature }
 
@@ -43,8 +45,15 @@ public struct Profile: Sendable, Hashable {
         report = reader.report
     }
 
-    /// The configurations that the profile defines, one per payload.
-    public var configurations: [ExtensionConfiguration] { payloads.map { $0.configuration(source: source) } }
+    /// The configurations that the profile defines, one per payload. If a payload names no principal, its configuration has the user's own
+    /// for the realm, which ``ProfileSearch`` reads.
+    public var configurations: [ExtensionConfiguration] {
+        payloads.map { payload in
+            var configuration = payload.configuration(source: source)
+            if configuration.principalName == nil { configuration.principalName = userPrincipals[payload.realm] }
+            return configuration
+        }
+    }
 
     /// Reports on every key, even if the profile has faults; see ``ProfileReport/check(data:source:policy:)`` for what it throws.
     public static func check(data: Data, source: String) throws(ProfileError) -> ProfileReport {
@@ -56,9 +65,10 @@ public struct Profile: Sendable, Hashable {
         try ProfileReport.check(contentsOf: path)
     }
 
-    /// Compares source, payloads and report. Equal profiles may be written differently.
+    /// Compares source, payloads, report and the user's principals. Equal profiles may be written differently.
     public static func == (left: Profile, right: Profile) -> Bool {
         left.source == right.source && left.payloads == right.payloads && left.report == right.report
+            && left.userPrincipals == right.userPrincipals
     }
 
     /// Hashes source and payloads.

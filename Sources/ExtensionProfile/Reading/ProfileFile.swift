@@ -73,6 +73,29 @@ struct ProfileFile: ~Copyable {
         }
     }
 
+    /// Writes a file that only its owner can read, in place of the present one. Creates the directory if it is missing.
+    static func replace(path: String, in directory: String, with data: Data) throws(ProfileError) {
+        let files = FileManager.default
+        // The search ignores files with this name.
+        let draft = "\(directory)/.draft.\(getpid())"
+        do {
+            try files.createDirectory(
+                atPath: directory,
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700]
+            )
+        } catch {
+            throw ProfileError(.unreadable, source: directory, reason: "The directory cannot be created: \(error.localizedDescription)")
+        }
+        guard files.createFile(atPath: draft, contents: data, attributes: [.posixPermissions: 0o600]),
+            unsafe rename(draft, path) == 0
+        else {
+            let text = unsafe String(cString: strerror(errno))
+            try? files.removeItem(atPath: draft)
+            throw ProfileError(.unreadable, source: path, reason: "The file cannot be written: \(text).")
+        }
+    }
+
     private func contents(trust: Trust?) throws(ProfileError) -> Data {
         let status = try status()
         guard status.st_mode & S_IFMT == S_IFREG else {

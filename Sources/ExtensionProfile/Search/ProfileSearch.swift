@@ -7,7 +7,8 @@ internal import SystemSupport
 /// If files are named, by argument or in `KSSO_PROFILE`, only those are used, and each must be usable. Otherwise every `*.mobileconfig`,
 /// `*.yaml` and `*.yml` is used, first of the system-wide directory and then of the user's, sorted by name. In these directories, a file
 /// that is broken, that others can write to, or that repeats a host of an earlier one is skipped with a warning. The file `policy.yaml` of
-/// the system-wide directory is a ``ProfilePolicy``, which applies to all profiles, including named ones.
+/// the system-wide directory is a ``ProfilePolicy``, which applies to all profiles, including named ones. The file `principals` of the
+/// user's directory contains the user's principal in each realm, as `name@REALM`, for profiles that name none.
 public struct ProfileSearch: Sendable {
     /// The named files. If there are any, no directory is searched.
     public var explicitPaths: [String]
@@ -53,7 +54,9 @@ public struct ProfileSearch: Sendable {
         guard !explicitPaths.isEmpty else { return found() }
         let policy = try policy()
         var collection = ProfileCollection()
-        for path in explicitPaths { try collection.add(Profile(contentsOf: path, policy: policy)) }
+        let principals = userPrincipals
+        for path in explicitPaths { try collection.add(Profile(contentsOf: path, policy: policy).completed(by: principals)) }
+        if let fault = principals.fault { collection.reject(fault) }
         return collection.finished()
     }
 
@@ -65,6 +68,13 @@ public struct ProfileSearch: Sendable {
     /// Everything in the system-wide directory must belong to its owner.
     private var systemTrust: ProfileFile.Trust { ProfileFile.Trust(owners: [systemOwner], followsLinks: false) }
 
+    /// Symbolic links are common in users' settings, and only the user can have created them in the user's directory.
+    private var userTrust: ProfileFile.Trust { ProfileFile.Trust(owners: [user, systemOwner], followsLinks: true) }
+
+    private var userPrincipals: UserPrincipals {
+        userDirectory.map { UserPrincipals(in: $0, trust: userTrust) } ?? UserPrincipals()
+    }
+
     /// Searches the directories.
     ///
     /// - Parameter active: The profiles that were found before; see ``ProfileSuccession``.
@@ -75,12 +85,9 @@ public struct ProfileSearch: Sendable {
         } catch {
             return .unusable(error)
         }
-        var succession = ProfileSuccession(of: active, policy: policy)
+        var succession = ProfileSuccession(of: active, policy: policy, principals: userPrincipals)
         look(into: systemDirectory, systemTrust, policy, &succession)
-        if let userDirectory {
-            // Symbolic links are common in users' settings, and only the user can have created them here.
-            look(into: userDirectory, ProfileFile.Trust(owners: [user, systemOwner], followsLinks: true), policy, &succession)
-        }
+        if let userDirectory { look(into: userDirectory, userTrust, policy, &succession) }
         return succession.finished()
     }
 
@@ -115,7 +122,10 @@ public struct ProfileSearch: Sendable {
 extension ProfileSearch {
     /// The files and directories whose change may change the result of ``run()``, whether or not they exist.
     package var places: [String] {
-        guard explicitPaths.isEmpty else { return explicitPaths + ["\(systemDirectory)/\(ProfilePolicy.fileName)"] }
+        guard explicitPaths.isEmpty else {
+            let principals = userDirectory.map { ["\($0)/\(UserPrincipals.fileName)"] } ?? []
+            return explicitPaths + ["\(systemDirectory)/\(ProfilePolicy.fileName)"] + principals
+        }
         return [systemDirectory] + (userDirectory.map { [$0] + links(in: $0) } ?? [])
     }
 
@@ -127,17 +137,16 @@ extension ProfileSearch {
     ///   active.
     package func runAgain(keeping active: [Profile] = []) -> ProfileSearchResult {
         guard !explicitPaths.isEmpty else { return found(keeping: active) }
-        let trust = ProfileFile.Trust(owners: [user, systemOwner], followsLinks: true)
         let policy: ProfilePolicy
         do throws(ProfileError) {
             policy = try self.policy()
         } catch {
             return .unusable(error)
         }
-        var succession = ProfileSuccession(of: active, policy: policy)
+        var succession = ProfileSuccession(of: active, policy: policy, principals: userPrincipals)
         for path in explicitPaths where ProfileFile.exists(path) {
             succession.take(path) { () throws(ProfileError) in
-                try Profile(data: ProfileFile.read(path: path, trust: trust), source: path, policy: policy)
+                try Profile(data: ProfileFile.read(path: path, trust: userTrust), source: path, policy: policy)
             }
         }
         return succession.finished()

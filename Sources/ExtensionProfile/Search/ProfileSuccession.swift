@@ -15,13 +15,15 @@ struct ProfileSuccession {
     private let before: [String: Profile]
     private let order: [String]
     private let policy: ProfilePolicy
+    private let principals: UserPrincipals
     private var files: [File] = []
     private var directoryErrors: [ProfileError] = []
 
-    init(of active: [Profile], policy: ProfilePolicy) {
+    init(of active: [Profile], policy: ProfilePolicy, principals: UserPrincipals) {
         before = Dictionary(active.map { ($0.source, $0) }) { first, _ in first }
         order = active.map(\.source)
         self.policy = policy
+        self.principals = principals
     }
 
     /// Adds a file with its present contents, or with its earlier ones if those cannot be used.
@@ -29,7 +31,7 @@ struct ProfileSuccession {
         files.append(File(source: source))
         let place = files.count - 1
         do throws(ProfileError) {
-            files[place].profile = try read()
+            files[place].profile = try read().completed(by: principals)
         } catch {
             // A file that the policy refuses does not stay active.
             if [.unsigned, .untrustedSigner].contains(error.code) { files[place].error = error } else { keep(place, error) }
@@ -57,6 +59,7 @@ struct ProfileSuccession {
         }
         var collection = ProfileCollection()
         for error in directoryErrors { collection.reject(error) }
+        if let fault = settled.principals.fault { collection.reject(fault) }
         for file in settled.files {
             if let error = file.error { collection.reject(error) }
             guard let profile = file.profile else { continue }
@@ -75,7 +78,7 @@ struct ProfileSuccession {
         files[place].profile = nil
         guard let profile = before[files[place].source] else { return }
         do throws(ProfileError) {
-            files[place].profile = try Profile(data: profile.data, source: profile.source, policy: policy)
+            files[place].profile = try Profile(data: profile.data, source: profile.source, policy: policy).completed(by: principals)
         } catch {
             files[place].error = error
         }

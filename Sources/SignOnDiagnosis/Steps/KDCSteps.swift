@@ -108,7 +108,7 @@ extension DiagnosticStep {
         guard let refusal = answer.refusal else { return .ok("the KDC knows \(principal).") }
         let sentence = "\(principal): \(refusal.message)"
         if refusal.code == .unknownPrincipal, findings.kdcs.isGuess {
-            return .warning(sentence, remedy: "Specify the principal: ksso login NAME, or principalName in the profile.")
+            return .warning(sentence, remedy: "Specify the principal: ksso setup --principal NAME@\(principal.realm)")
         }
         return .failed(sentence, remedy: refusal.code == .passwordExpired ? "Change the password: ksso passwd, or kpasswd" : nil)
     }

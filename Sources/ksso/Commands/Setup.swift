@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import CommandSupport
 internal import ExtensionProfile
 internal import Foundation
+internal import Kerberos
 internal import KerberosEngine
 internal import KerberosSSO
 internal import SignOnPolicy
@@ -18,13 +19,17 @@ struct Setup: AsyncParsableCommand {
             To configure the session, it changes your shell's profile and a file of systemd: it shows the lines, and asks at the terminal \
             before it writes them. With --yes it does not ask. Without a terminal it changes them only with --yes.
 
-            --undo removes the profiles and the lines that earlier runs installed, unless you have changed them since. \
+            If your name in the realm is not the name of your account here, --principal names it, and later sign-ins use it too; the \
+            command also asks for it if the KDC does not know the name of your account.
+
+            --undo removes the profiles and the lines that earlier runs installed, unless you have changed them since, and forgets that name. \
             Tickets are kept, but a running agent signs out of a realm that no profile names any more.
 
             With --system, only installs the profile in /etc/ksso, for every user of the machine; each user signs in separately.
 
             EXAMPLES:
               ksso setup corp.mobileconfig
+              ksso setup corp.mobileconfig --principal alice@CORP.EXAMPLE
               ksso setup --realm CORP.EXAMPLE --host .corp.example
               ksso setup --undo
             """
@@ -41,7 +46,7 @@ struct Setup: AsyncParsableCommand {
         )
     )
     var host: [String] = []
-    @Option(help: "The principal that signs in, which is also written to a created profile.", completion: .principal)
+    @Option(help: "The principal that signs in, now and later.", completion: .principal)
     var principal: String?
     @Flag(help: "Read the password from the first line of standard input.")
     var passwordStdin = false
@@ -102,11 +107,18 @@ struct Setup: AsyncParsableCommand {
                 try await signIn(realm)
             } catch {
                 let isConfigured = if noSession { true } else { await SessionSetUp(environment: environment).isInstalled }
+                let isNamed = (error as? CommandFailure)?.message.contains(Self.principalCommand) == true
                 Console.note(
-                    "The profile is installed\(isConfigured ? "" : ", but the session is not configured"). "
-                        + "After you correct the error, run: ksso setup"
+                    "The profile is installed\(isConfigured ? "" : ", but the session is not configured")."
+                        + (isNamed ? "" : " After you correct the error, run: ksso setup")
                 )
                 throw error
+            }
+        } else if let principal {
+            try await EngineOptions().run { sso in
+                let principal = try await sso.principal(principal, realm: realm)
+                let file = try await UserNameQuestion(realm: principal.realm, sso: sso).record(principal, environment: environment)
+                if let file { Console.print("\(file): later sign-ins use \(principal).") }
             }
         }
         if !noSession { try await SessionConsent(SessionSetUp(environment: environment), isGiven: yes).install() }
@@ -139,8 +151,12 @@ struct Setup: AsyncParsableCommand {
         return await sso.kerberos.knownRealm(realm)
     }
 
+    /// The command that signs in as another principal, without that principal.
+    private static let principalCommand = "ksso setup --principal"
+
     private func signIn(_ realm: String?) async throws {
         var signIn = SignInOperation()
+        (signIn.recordsPrincipal, signIn.otherPrincipalCommand) = (principal != nil, Self.principalCommand)
         (signIn.principal, signIn.realm, signIn.credential.readsSecret) = (principal, realm, passwordStdin)
         try await signIn.run(EngineOptions())
     }

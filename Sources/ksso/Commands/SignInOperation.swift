@@ -19,6 +19,10 @@ struct SignInOperation {
     var remembers = false
     /// Whether to print nothing on success, and never to prompt.
     var isQuiet = false
+    /// Whether later sign-ins without a name use the principal, as after one that the user was asked for.
+    var recordsPrincipal = false
+    /// The command that signs in as another principal, without that principal.
+    var otherPrincipalCommand = "ksso login"
 
     /// Signs in.
     ///
@@ -33,14 +37,16 @@ struct SignInOperation {
             if !ticket.isForced, !remembers, !credential.replacesSession, ticket.cache == nil, let session = try await presentSession(sso) {
                 let again = "To sign in again: ksso login --force \(session.principal)"
                 say("\(session.principal) is signed in already, until \(session.ticketExpires.localText). \(again)")
+                if recordsPrincipal { await record(session.principal, sso, environment) }
                 printNotice(session, sso)
                 printOtherCache(runtime, environment)
                 return
             }
             let kept = runtime.keptTickets
             if let kept, !isQuiet { Console.note(kept.note) }
-            let (session, place) = try await signIn(sso)
+            let (session, place, isAsked) = try await signInAskingForName(sso)
             say("\(session.principal) is signed in until \(session.ticketExpires.localText), in \(session.cache).")
+            if recordsPrincipal || isAsked { await record(session.principal, sso, environment) }
             if let place { say("The password is stored \(place). To remove it: ksso logout \(session.principal)") }
             printNotice(session, sso)
             if ticket.cache == nil { printOtherCache(runtime, environment) }
@@ -56,17 +62,46 @@ struct SignInOperation {
         Console.note("klist and curl in this shell use another cache. To share the tickets with them: eval \"$(ksso env)\"")
     }
 
-    /// Signs in. Returns the session, and the place where the password is stored, if any.
-    private func signIn(_ sso: SingleSignOn) async throws -> (session: Session, place: String?) {
-        guard remembers else {
-            let source = try await source(sso)
-            return (try await sso.signIn(principal, realm: realm, using: source, options: ticket.options, cache: ticket.cache), nil)
+    /// Signs in. If no principal is given and the KDC does not know the name of the account, asks for the right name.
+    ///
+    /// - Returns: The session, the place where the password is stored, if any, and whether the user was asked for the name.
+    private func signInAskingForName(_ sso: SingleSignOn) async throws -> (session: Session, place: String?, isAsked: Bool) {
+        do {
+            let (session, place) = try await signIn(as: principal, sso)
+            return (session, place, false)
+        } catch let error as KerberosError where error.code == .unknownPrincipal && principal == nil && credential.keytab == nil {
+            let question = UserNameQuestion(realm: try await sso.principal(nil, realm: realm).realm, sso: sso)
+            guard question.isOpen else { throw error }
+            let advice =
+                "the KDC does not know this principal. If you have another name in the realm, use: "
+                + "\(otherPrincipalCommand) NAME@\(question.realm)"
+            guard !isQuiet, !credential.readsSecret, Console.hasTerminal else { throw error.saying(advice) }
+            let (session, place) = try await question.ask(error.saying(advice)) { try await signIn(as: $0.description, sso) }
+            return (session, place, true)
         }
-        let whom = try await sso.principal(principal, realm: realm)
+    }
+
+    private func signIn(as name: String?, _ sso: SingleSignOn) async throws -> (session: Session, place: String?) {
+        guard remembers else {
+            let source = try await source(for: name, sso)
+            return (try await sso.signIn(name, realm: realm, using: source, options: ticket.options, cache: ticket.cache), nil)
+        }
+        let whom = try await sso.principal(name, realm: realm)
         try await sso.kerberos.checkRemembering(of: whom)
-        let source = try await source(sso)
+        let source = try await source(for: name, sso)
         let result = try await sso.signInRemembering(whom.description, using: source, options: ticket.options, cache: ticket.cache)
         return (result.session, result.place)
+    }
+
+    /// Stores the principal for later sign-ins. A failure is only reported, because the user is signed in.
+    private func record(_ principal: Principal, _ sso: SingleSignOn, _ environment: [String: String]) async {
+        do {
+            let question = UserNameQuestion(realm: principal.realm, sso: sso)
+            guard let file = try await question.record(principal, environment: environment) else { return }
+            say("\(file): later sign-ins use \(principal).")
+        } catch {
+            Console.report("warning: the name for later sign-ins was not stored: \(CommandFailure(error, verbose: false).message)")
+        }
     }
 
     private func say(_ text: String) {
@@ -84,8 +119,8 @@ struct SignInOperation {
         return try await sso.sessions().sessions(of: wanted).first { $0.isSignedIn && ticket.isLongEnough($0) }
     }
 
-    private func source(_ sso: SingleSignOn) async throws -> InitialCredentialSource {
-        try await credential.source(for: principal, realm: realm, mayAsk: !isQuiet, sso)
+    private func source(for name: String?, _ sso: SingleSignOn) async throws -> InitialCredentialSource {
+        try await credential.source(for: name, realm: realm, mayAsk: !isQuiet, sso)
     }
 }
 

@@ -1,0 +1,129 @@
+import Foundation
+import KerberosTesting
+import KerberosTestingTraits
+import TestSupport
+import Testing
+
+/// A user whose name in the realm is not the name of the account: `ksso` asks for it once, and uses it from then on.
+@Suite(.testRealm(users: ["alice": "secret", "bob": "secret"]), .timeLimit(.minutes(5)))
+struct UserNameQuestionTests {
+    let station: Workstation
+
+    init() throws { station = try Workstation() }
+
+    private static let account = ["USER": "uid4711"]
+    private static let unknown = "The KDC does not know uid4711@EXAMPLE.TEST.\n"
+    private var file: String { "\(station.directory)/config/ksso/principals" }
+    private var principals: [Substring]? {
+        FileManager.default.contents(atPath: file).map {
+            String(decoding: $0, as: UTF8.self).split(separator: "\n").filter { $0.first != "#" }
+        }
+    }
+
+    private func atTerminal(_ command: String, _ body: (Conversation) async throws -> Void) async throws -> (
+        status: Int, transcript: String
+    ) {
+        try await Conversation.atTerminal(command, on: station, environment: Self.account, body)
+    }
+
+    private func ksso(_ words: String..., input: String? = nil) async throws -> CommandResult {
+        try await station.run(["ksso"] + words, input: input, environment: Self.account)
+    }
+
+    @Test func `ksso setup asks for the name once, so that a second run and ksso login use it`() async throws {
+        let profile = try station.write(profile(data: ["customUsernameLabel: Staff number"]), to: "corp.yaml")
+        let end = try await atTerminal("ksso setup --no-session \(profile)") { terminal in
+            #expect(try await terminal.wait(for: "Staff number: ").hasSuffix("\(Self.unknown)Staff number: "))
+            try await terminal.type("alice\n")
+            try await terminal.wait(for: "Password for alice@EXAMPLE.TEST: ")
+            try await terminal.type("secret\n")
+        }
+        #expect(end.transcript.contains("\n\(file): later sign-ins use alice@EXAMPLE.TEST.\n"), "\(end)")
+        #expect(end.status == 0 && end.transcript.contains("\nChecked: "), "\(end)")
+        #expect(principals == ["alice@EXAMPLE.TEST"])
+        #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
+        let again = try await ksso("setup", "--no-session")
+        #expect(again.exitStatus == 0 && again.output.contains("alice@EXAMPLE.TEST is signed in already"), "\(again)")
+        #expect(try await ksso("profile", "show").output.contains("    principal: alice@EXAMPLE.TEST\n"))
+        #expect(try await ksso("logout").exitStatus == 0)
+        let login = try await ksso("login", "--password-stdin", input: "secret\n")
+        #expect(login.exitStatus == 0 && login.output.hasPrefix("alice@EXAMPLE.TEST is signed in until"), "\(login)")
+        // What setup stored is removed again.
+        #expect(try await ksso("setup", "--undo").output.contains("\(file): removed\n"))
+        #expect(principals == nil)
+    }
+
+    /// The third answer is not known either, or it is.
+    @Test(arguments: [("bob", 0), ("nobody", 1)])
+    func `ksso login asks for the name at most three times`(last: String, status: Int) async throws {
+        try station.install(profile())
+        let question = "User name in EXAMPLE.TEST: "
+        let end = try await atTerminal("ksso login") { terminal in
+            try await terminal.wait(for: "\(Self.unknown)\(question)")
+            try await terminal.type("stranger\n")
+            try await terminal.wait(for: "The KDC does not know stranger@EXAMPLE.TEST.\n\(question)")
+            try await terminal.type("CORP\\alice\n")
+            try await terminal.wait(for: "is not a principal")
+            try await terminal.wait(for: question)
+            try await terminal.type("\(last)\n")
+            guard status == 0 else { return }
+            try await terminal.wait(for: "Password for bob@EXAMPLE.TEST: ")
+            try await terminal.type("secret\n")
+        }
+        #expect(end.status == status, "\(end)")
+        #expect(principals == (status == 0 ? ["bob@EXAMPLE.TEST"] : nil))
+    }
+
+    @Test(arguments: [("\n", 1), ("\u{3}", 130)])
+    func `an empty answer and Ctrl-C end the sign-in`(answer: String, status: Int) async throws {
+        try station.install(profile())
+        let end = try await atTerminal("ksso login") { terminal in
+            try await terminal.wait(for: "User name in EXAMPLE.TEST: ")
+            try await terminal.type(answer)
+        }
+        #expect(end.status == status, "\(end)")
+        if status == 1 { #expect(end.transcript.contains("use: ksso login NAME@EXAMPLE.TEST\n"), "\(end)") }
+        #expect(principals == nil)
+    }
+
+    @Test(arguments: [(["login"], "ksso login NAME@EXAMPLE.TEST"), (["setup"], "ksso setup --principal NAME@EXAMPLE.TEST")])
+    func `without a terminal the message names the command that signs in`(command: [String], advice: String) async throws {
+        try station.install(profile())
+        let result = try await station.run(["ksso"] + command + ["--password-stdin"], input: "secret\n", environment: Self.account)
+        let message = "uid4711@EXAMPLE.TEST: the KDC does not know this principal. If you have another name in the realm, use: \(advice)"
+        #expect(result.exitStatus == 1 && result.errors.hasSuffix("ksso: \(message)\n"), "\(result)")
+        #expect(!result.errors.contains("run: ksso setup\n"), "that command would fail for the same reason")
+    }
+
+    @Test func `ksso setup --principal is used by later sign-ins, also with --no-login`() async throws {
+        try station.install(profile())
+        let first = try await ksso("setup", "--principal", "alice@EXAMPLE.TEST", "--password-stdin", "--no-session", input: "secret\n")
+        #expect(first.exitStatus == 0 && principals == ["alice@EXAMPLE.TEST"], "\(first)")
+        let second = try await ksso("setup", "--principal", "bob", "--no-login", "--no-session")
+        #expect(second == .done("\(file): later sign-ins use bob@EXAMPLE.TEST.\n"))
+        #expect(principals == ["bob@EXAMPLE.TEST"])
+    }
+
+    @Test func `a profile's principalName and a name that is given cause no question`() async throws {
+        try station.install(profile(data: ["principalName: stranger"]))
+        for command in ["ksso login", "ksso login stranger"] {
+            let end = try await atTerminal(command) { _ in }
+            #expect(end.status == 1 && !end.transcript.contains("User name"), "\(end)")
+        }
+        let login = try await ksso("login", "alice", "--password-stdin", input: "secret\n")
+        #expect(login.exitStatus == 0 && principals == nil, "\(login)")
+    }
+
+    @Test func `a running agent uses the name that was entered`() async throws {
+        try station.install(profile())
+        try await station.withAgent(environment: Self.account) { agent in
+            _ = try await atTerminal("ksso login") { terminal in
+                try await terminal.wait(for: "User name in EXAMPLE.TEST: ")
+                try await terminal.type("alice\n")
+                try await terminal.wait(for: "Password for alice@EXAMPLE.TEST: ")
+                try await terminal.type("secret\n")
+            }
+            try await agent.wait(for: "the profiles have changed. Active: ")
+        }
+    }
+}

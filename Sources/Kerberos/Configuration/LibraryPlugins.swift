@@ -9,6 +9,8 @@ package struct LibraryPlugin: Sendable {
     package static let tls = LibraryPlugin(file: "tls/k5tls.so")
     /// Sign-in with a certificate (PKINIT, RFC 4556).
     package static let pkinit = LibraryPlugin(file: "preauth/pkinit.so")
+    /// The plugins of sssd and winbind that locate a realm's servers.
+    static let locators = ["sssd_krb5_locator_plugin.so", "winbind_krb5_locator.so"].map { LibraryPlugin(file: "libkrb5/\($0)") }
 
     /// Whether it is in one of the directories where libkrb5 is usually installed.
     package var isInstalled: Bool {

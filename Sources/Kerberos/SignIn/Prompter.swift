@@ -49,6 +49,14 @@ public struct PromptRequest: Sendable, Identifiable {
         cancellation = request.cancellation
     }
 
+    /// Copies a request with other prompts.
+    package init(_ request: PromptRequest, prompts: [Prompt]) {
+        principal = request.principal
+        banner = request.banner
+        self.prompts = prompts
+        cancellation = request.cancellation
+    }
+
     /// Identifies the request and its copies while one of them exists.
     public var id: ObjectIdentifier { ObjectIdentifier(cancellation) }
 

@@ -56,6 +56,23 @@ final class PasswordMemory: Prompter {
     func cancel(_ request: PromptRequest) { prompter.cancel(request) }
 }
 
+/// Asks for the password as the current one, because a change also asks for the new one.
+struct CurrentPasswordPrompter: Prompter {
+    private let prompter: any Prompter
+
+    init(_ prompter: any Prompter) { self.prompter = prompter }
+
+    func answers(to request: PromptRequest) throws -> [Secret] {
+        let prompts = request.prompts.map { prompt in
+            guard prompt.kind == .password else { return prompt }
+            return .init(kind: .password, text: "Current password for \(request.principal)", isHidden: prompt.isHidden)
+        }
+        return try prompter.answers(to: PromptRequest(request, prompts: prompts))
+    }
+
+    func cancel(_ request: PromptRequest) { prompter.cancel(request) }
+}
+
 /// Adds the profile's text to a sign-in's prompts: the principal, with the organization's label for it, and the help text.
 struct LabelledPrompter: Prompter {
     private let prompter: any Prompter

@@ -31,6 +31,7 @@ final class PasswordChanges: Sendable {
         let principal = try await check(of: name, realm: realm)
         try await check(new, for: principal, current: current)
         let client = clients.makeClient(for: principal.realm)
+        try await checkServer(for: principal, client)
         try await client.changePassword(of: principal, from: current, to: new)
         return await noteChange(of: principal, to: new, client: client)
     }
@@ -61,7 +62,9 @@ final class PasswordChanges: Sendable {
         asking memory: PasswordMemory,
         client: KerberosClient
     ) async throws(KerberosError) -> Secret {
-        let credential = try await client.passwordChangeCredential(for: principal, using: .prompter(memory))
+        try await checkServer(for: principal, client)
+        let current = InitialCredentialSource.prompter(CurrentPasswordPrompter(memory))
+        let credential = try await client.passwordChangeCredential(for: principal, using: current)
         var banner = rules(for: principal.realm).requirements
         var attemptsLeft = 3
         while true {
@@ -121,6 +124,15 @@ final class PasswordChanges: Sendable {
             throw .passwordRefused(principal, sentence)
         }
         return principal
+    }
+
+    /// Checks that a password server is known, before a prompt whose answer could not be used.
+    private func checkServer(for principal: Principal, _ client: KerberosClient) async throws(KerberosError) {
+        guard try await !client.knowsPasswordServer() else { return }
+        let sentence =
+            "no password server of \(principal.realm) is known: neither krb5.conf nor DNS names one, so the password cannot be changed. "
+            + "Add kpasswd_server or admin_server to the realm in krb5.conf, or ask your administrator."
+        throw KerberosError(.realmUnknown, subject: principal.description, message: sentence)
     }
 
     /// Checks a new password against the profile's rules before it is sent.

@@ -11,6 +11,7 @@ struct Passwd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Change your password; existing tickets stay valid.",
         discussion: """
+            Requires a password server: kpasswd_server or admin_server of the realm in krb5.conf, or an SRV record _kpasswd._udp in DNS. \
             The profile's password rules are checked first; the KDC makes the final decision. If the profile names a web page for changing \
             passwords, ksso prints its address and changes nothing.
 

@@ -26,7 +26,7 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
     @Test func `ksso passwd prompts for the current password and twice for the new one`() async throws {
         let user = try await realm.newUser("-pwexpire yesterday")
         let transcript = try await Conversation.atTerminal("ksso passwd \(user); echo status=$?", on: station) { terminal in
-            try await terminal.wait(for: "Password for \(user)@EXAMPLE.TEST: ")
+            try await terminal.wait(for: "Current password for \(user)@EXAMPLE.TEST: ")
             try await terminal.type("secret\n")
             try await terminal.wait(for: "New password: ")
             try await terminal.type("fresh secret\n")
@@ -42,7 +42,7 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
         let user = try await realm.newUser("+needchange")
         let transcript = try await Conversation.atTerminal("ksso login \(user); echo status=$?", on: station) { terminal in
             try await terminal.wait(for: "The password of \(user)@EXAMPLE.TEST has expired and must be changed.")
-            try await terminal.wait(for: "Password for \(user)@EXAMPLE.TEST: ")
+            try await terminal.wait(for: "Current password for \(user)@EXAMPLE.TEST: ")
             try await terminal.type("secret\n")
             try await terminal.wait(for: "New password: ")
             try await terminal.type("fresh secret\n")
@@ -59,6 +59,28 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
         let line = "\(user)@EXAMPLE.TEST: the current password is wrong (preauthentication failed). Nothing was changed."
         #expect(result == .failure(1, line))
         #expect(try await realm.failedAttempts(of: user) == 1)
+    }
+
+    /// `admin_server` is enough, and a realm in another section is not.
+    @Test func `ksso passwd reports before its first prompt that no password server is known`() async throws {
+        let lines = try String(contentsOfFile: realm.configurationPath, encoding: .utf8).split(separator: "\n")
+        let others = lines.filter { !$0.contains("kpasswd_server") }.joined(separator: "\n")
+        #expect(others.count < lines.joined(separator: "\n").count)
+        let environment = ["KRB5_CONFIG": try station.write(others + "\n", to: "krb5.conf")]
+        let message =
+            "no password server of EXAMPLE.TEST is known: neither krb5.conf nor DNS names one, so the password cannot be changed. "
+            + "Add kpasswd_server or admin_server to the realm in krb5.conf, or ask your administrator."
+        let end = try await Conversation.atTerminal("ksso passwd alice", on: station, environment: environment) { _ in }
+        #expect(end.status == 6 && end.transcript == "ksso: alice@EXAMPLE.TEST: \(message)\n", "\(end)")
+        let piped = try await station.ksso("passwd", "alice", "--password-stdin", input: "wrong\nfresh\n", environment: environment)
+        #expect(piped == .failure(6, "alice@EXAMPLE.TEST: \(message)"))
+        #expect(try await realm.failedAttempts(of: "alice") == 0, "nothing was sent")
+        let administered = others.replacing(" kdc = ", with: " admin_server = localhost\n kdc = ", maxReplacements: 1)
+        let named = ["KRB5_CONFIG": try station.write(administered + "\n", to: "krb5.conf")]
+        _ = try await Conversation.atTerminal("ksso passwd alice", on: station, environment: named) { terminal in
+            try await terminal.wait(for: "Current password for alice@EXAMPLE.TEST: ")
+            try await terminal.type("\u{3}")
+        }
     }
 
     @Test(arguments: ["", "secret\n"])

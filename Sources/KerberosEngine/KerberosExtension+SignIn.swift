@@ -28,55 +28,6 @@ extension KerberosExtension {
         return try await signIns.signIn(name, realm: realm, using: source, options: options, cache: cache).session
     }
 
-    /// Signs in unless a session is valid long enough.
-    ///
-    /// If no name is given and the profile names no principal, any session of the realm will do, such as that of a principal whose name is
-    /// not the user's. A ticket that expires sooner is renewed, or reacquired with a keytab or a stored password. Only if this is not
-    /// possible is the source used.
-    ///
-    /// - Parameters:
-    ///   - name: The principal's name, with or without a realm; nil is the profile's principal, else the one that is signed in, else the
-    ///     user.
-    ///   - realm: The realm of a name without one; nil is ``defaultRealm()``.
-    ///   - source: What to sign in with; see ``signIn(_:realm:using:options:cache:)``.
-    ///   - validity: How long the ticket must be valid. A KDC may issue tickets that are valid for less: then every call signs in.
-    ///   - options: The options of the request for a ticket.
-    /// - Returns: The session.
-    /// - Throws: `KerberosError`; `kdcUnreachable` also if the present ticket is valid, but not long enough.
-    @discardableResult
-    public func signInIfNeeded(
-        _ name: String? = nil,
-        realm: String? = nil,
-        using source: InitialCredentialSource,
-        validFor validity: Duration = .seconds(300),
-        options: InitialCredentialOptions = .init()
-    ) async throws(KerberosError) -> Session {
-        let (wanted, realm) = try await signIns.names.wanted(name, realm: realm, using: source)
-        let found = try await sessions().session(of: wanted, orDefaultOf: realm)
-        if let found, found.isValid(for: validity, from: signIns.clock()) { return found }
-        let principal = wanted ?? found?.principal
-        if let session = try await unattendedSession(of: principal, orDefaultOf: realm, validFor: validity) { return session }
-        return try await signIn(principal?.description, realm: realm, using: source, options: options)
-    }
-
-    /// A session that is valid long enough, renewed or acquired without a person; nil if there is none.
-    private func unattendedSession(
-        of principal: Principal?,
-        orDefaultOf realm: String,
-        validFor validity: Duration
-    ) async throws(KerberosError) -> Session? {
-        do throws(KerberosError) {
-            await offsets.follow(source)
-            var session = try await source.session(of: principal, orDefaultOf: realm)
-            if !session.isValid(for: validity, from: signIns.clock()) { session = try await source.refresh(session, prompter: nil) }
-            return session.isValid(for: validity, from: signIns.clock()) ? session : nil
-        } catch  where [.kdcUnreachable, .realmUnknown, .busy, .canceled].contains(error.code) {
-            throw error  // a sign-in would fail for the same reason, after the same wait
-        } catch {
-            return nil
-        }
-    }
-
     /// Signs in with a key without a person's request. If another principal is signed in, it stays the default one.
     @discardableResult
     package func signInUnattended(_ name: String?, using source: InitialCredentialSource) async throws(KerberosError) -> Session {

@@ -31,7 +31,7 @@ extension SingleSignOn {
     ///
     /// A ticket that expires sooner is renewed, or reacquired with the keytab or the stored password of its sign-in, without a prompt. If
     /// no name is given and the profile names no principal, any session of the realm will do, because the name of an account here may
-    /// differ from that of its principal.
+    /// differ from that of its principal. Concurrent calls share one prompt.
     ///
     /// - Parameters:
     ///   - name: The principal's name, with or without a realm; nil is the profile's principal, else the one that is signed in, else the
@@ -39,7 +39,8 @@ extension SingleSignOn {
     ///   - realm: The realm of a name without one; nil is the default realm.
     ///   - prompt: The prompter, such as `Kerberos/Prompter/terminal`.
     ///   - validity: How long the ticket must be valid: longer than the program needs it, because a ticket without renewal ends in the
-    ///     middle of its work. A KDC may issue tickets that are valid for less: then every call signs in.
+    ///     middle of its work. If `options` have no lifetime, one that is long enough is requested. A KDC may issue
+    ///     tickets that are valid for less: then every call signs in.
     ///   - options: The options of the request for a ticket.
     /// - Returns: The session.
     /// - Throws: `KerberosError`. A wrong password is sent once.

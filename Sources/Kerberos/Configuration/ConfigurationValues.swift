@@ -94,6 +94,17 @@ extension KerberosClient {
         try await libdefault("clockskew").flatMap(Double.init) ?? 300
     }
 
+    /// The lifetime that libkrb5 requests for a ticket-granting ticket if the caller names none: `ticket_lifetime`, one day by default.
+    package func defaultTicketLifetime() async throws(KerberosError) -> Duration {
+        try await perform { [realm = configuration.realm] context throws(KerberosError) in
+            let texts = try context.values(["libdefaults", realm, "ticket_lifetime"]) + context.values(["libdefaults", "ticket_lifetime"])
+            guard var text = texts.first.map({ Array($0.utf8CString) }) else { return .seconds(86_400) }
+            var seconds: krb5_deltat = 0
+            guard krb5_string_to_deltat(&text, &seconds) == 0, seconds > 0 else { return .seconds(86_400) }
+            return .seconds(Int(seconds))
+        }
+    }
+
     /// The first value of a relation in `[libdefaults]`, as this client's libkrb5 sees it.
     package func libdefault(_ name: String) async throws(KerberosError) -> String? {
         try await perform { context throws(KerberosError) in try context.values(["libdefaults", name]).first }

@@ -15,6 +15,8 @@ final class SignIns: Sendable {
     let secrets: StoredSecrets?
     /// Asks a person.
     let prompts: Prompts
+    /// The sign-ins that are performed only if no session is valid long enough.
+    let needed = SingleFlight<NeededSignIn, ValidSession>(endsWithItsWaiters: true)
     /// Returns the current time.
     let clock: @Sendable () -> Date
 

@@ -40,7 +40,10 @@ struct Login: AsyncParsableCommand {
     var remember = false
     @Flag(help: "Sign in again even if a ticket exists.")
     var force = false
-    @Option(help: "Sign in again unless the ticket stays valid for at least this long, such as 10m.", transform: Lifetime.option)
+    @Option(
+        help: "Renew the ticket, or else sign in again, unless it stays valid for at least this long, such as 10m.",
+        transform: Lifetime.option
+    )
     var validFor: Lifetime?
     @Flag(name: [.long, .short], help: "Print nothing on success, and never prompt.")
     var quiet = false

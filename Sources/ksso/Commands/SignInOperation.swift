@@ -34,9 +34,13 @@ struct SignInOperation {
         let environment = ProcessInfo.processInfo.environment
         try await engine.run(armorCache: armorCache) { sso in
             let runtime = RuntimeDirectory(environment: environment)
-            if !ticket.isForced, !remembers, !credential.replacesSession, ticket.cache == nil, let session = try await presentSession(sso) {
+            if let (session, isNew) = try await sufficientSession(sso) {
                 let again = "To sign in again: ksso login --force \(session.principal)"
-                say("\(session.principal) is signed in already, until \(session.ticketExpires.localText). \(again)")
+                say(
+                    isNew
+                        ? "\(session.principal): the ticket was renewed, and is valid until \(session.ticketExpires.localText)."
+                        : "\(session.principal) is signed in already, until \(session.ticketExpires.localText). \(again)"
+                )
                 if recordsPrincipal { await record(session.principal, sso, environment) }
                 printNotice(session, sso)
                 printOtherCache(runtime, environment)
@@ -51,7 +55,7 @@ struct SignInOperation {
             printNotice(session, sso)
             if ticket.cache == nil { printOtherCache(runtime, environment) }
             guard let validFor = ticket.validFor, !ticket.isLongEnough(session) else { return }
-            let limit = "the new ticket is valid for less than \(validFor.argument), because the KDC or krb5.conf limits its lifetime"
+            let limit = "the new ticket is valid for less than \(validFor.argument), because the KDC limits its lifetime"
             throw CommandFailure(.failed, "\(session.principal): \(limit). Use a shorter --valid-for.")
         }
     }
@@ -84,12 +88,14 @@ struct SignInOperation {
     private func signIn(as name: String?, _ sso: SingleSignOn) async throws -> (session: Session, place: String?) {
         guard remembers else {
             let source = try await source(for: name, sso)
-            return (try await sso.signIn(name, realm: realm, using: source, options: ticket.options, cache: ticket.cache), nil)
+            let options = try await options(for: name, sso)
+            return (try await sso.signIn(name, realm: realm, using: source, options: options, cache: ticket.cache), nil)
         }
         let whom = try await sso.principal(name, realm: realm)
         try await sso.kerberos.checkRemembering(of: whom)
         let source = try await source(for: name, sso)
-        let result = try await sso.signInRemembering(whom.description, using: source, options: ticket.options, cache: ticket.cache)
+        let options = try await options(for: name, sso)
+        let result = try await sso.signInRemembering(whom.description, using: source, options: options, cache: ticket.cache)
         return (result.session, result.place)
     }
 
@@ -114,9 +120,29 @@ struct SignInOperation {
         Console.note("\(session.principal): \(notice)")
     }
 
-    private func presentSession(_ sso: SingleSignOn) async throws -> Session? {
+    /// A session that makes a sign-in unnecessary, and whether its ticket was renewed or reacquired for that; nil if there is none.
+    private func sufficientSession(_ sso: SingleSignOn) async throws -> (session: Session, isNew: Bool)? {
+        guard !ticket.isForced, !remembers, ticket.cache == nil else { return nil }
+        if let validFor = ticket.validFor {
+            let wanted = try await wanted(principal, sso)
+            let valid = try await sso.kerberos.validSession(of: wanted, orDefaultOf: wanted.realm, validFor: validFor.duration)
+            return valid.map { ($0.session, $0.isNew) }
+        }
+        guard !credential.replacesSession else { return nil }
         let wanted = try await sso.principal(principal, realm: realm)
-        return try await sso.sessions().sessions(of: wanted).first { $0.isSignedIn && ticket.isLongEnough($0) }
+        return try await sso.sessions().sessions(of: wanted).first(where: \.isSignedIn).map { ($0, false) }
+    }
+
+    /// The options of the request, with a lifetime that is long enough for `--valid-for`.
+    private func options(for name: String?, _ sso: SingleSignOn) async throws -> InitialCredentialOptions {
+        guard let validFor = ticket.validFor else { return ticket.options }
+        let realm = try await wanted(name, sso).realm
+        return await sso.kerberos.signInOptions(ticket.options, in: realm, validFor: validFor.duration)
+    }
+
+    /// The principal that signs in.
+    private func wanted(_ name: String?, _ sso: SingleSignOn) async throws -> Principal {
+        try await sso.kerberos.principal(signingIn: name, realm: realm, using: credential.keytab.map { .keytab($0) })
     }
 
     private func source(for name: String?, _ sso: SingleSignOn) async throws -> InitialCredentialSource {

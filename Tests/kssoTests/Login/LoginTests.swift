@@ -173,6 +173,28 @@ struct LoginTests {
         #expect(try await station.ksso("login", "--valid-for", "2h", "--lifetime", "1h").exitStatus == 64)
     }
 
+    /// krb5.conf's default would be too short.
+    @Test func `ksso login --valid-for requests a ticket that is valid that long`() async throws {
+        let short = try station.write("[libdefaults]\nticket_lifetime = 1h\n", to: "short.conf")
+        let environment = ["KRB5_CONFIG": "\(short):\(station.realm.configurationPath)"]
+        let words = ["login", "alice", "--valid-for", "3h", "--password-stdin"]
+        try expectSignedIn(try await station.run(["ksso"] + words, input: "secret\n", environment: environment))
+        #expect(try await station.ksso("status", "--quiet", "--valid-for", "3h").exitStatus == 0)
+    }
+
+    @Test func `ksso login --valid-for reacquires a ticket with its keytab, without prompting`() async throws {
+        try await station.realm.addService("app/valid")
+        let keytab = try await station.realm.keytab(for: "app/valid")
+        #expect(try await station.ksso("login", "--keytab", keytab, "--lifetime", "10m").exitStatus == 0)
+        for words in [["app/valid@EXAMPLE.TEST"], ["--keytab", keytab]] {
+            let kept = try await station.run(["ksso", "login", "--valid-for", "5m"] + words)
+            #expect(kept.exitStatus == 0 && kept.output.contains("is signed in already"), "\(kept)")
+        }
+        let renewed = try await station.ksso("login", "app/valid@EXAMPLE.TEST", "--valid-for", "1h")
+        #expect(renewed.withoutTimes == .done("app/valid@EXAMPLE.TEST: the ticket was renewed, and is valid until TIME.\n"))
+        #expect(try await station.ksso("status", "--quiet", "--valid-for", "1h").exitStatus == 0)
+    }
+
     @Test func `--cache stores the tickets in that cache only`() async throws {
         let cache = "FILE:\(station.directory)/other"
         try expectSignedIn(

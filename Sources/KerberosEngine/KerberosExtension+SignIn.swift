@@ -101,8 +101,8 @@ extension KerberosExtension {
     /// Cancels the open prompts. Their callers get `canceled`.
     package func cancelPrompts() { signIns.prompts.cancelAll() }
 
-    /// Limits the prompts together with the extension that this one replaces: for a while, a principal whose prompt was canceled there gets
-    /// none here.
+    /// Shares the prompts with the extension that this one replaces: a principal has one open prompt, ``cancelPrompts()`` of either cancels
+    /// all, and for a while, a principal whose prompt was canceled there gets none here.
     package func sharePrompts(with predecessor: KerberosExtension) { signIns.prompts.share(with: predecessor.signIns.prompts) }
 
     /// The source of a person's sign-in to a realm. It is the certificate if one is configured and the profile prefers certificates or

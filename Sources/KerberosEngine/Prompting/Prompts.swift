@@ -4,6 +4,15 @@ internal import Synchronization
 
 internal import struct Foundation.Date
 
+/// The open prompts, and the limits for others. An extension that replaces another one uses those of its predecessor, whose prompts stay
+/// open.
+final class OpenPrompts: Sendable {
+    /// Decides whether a prompt may open.
+    let limiter = PromptLimiter()
+    /// The sign-ins that may prompt, by their question.
+    let flights = SingleFlight<Question, Session>(endsWithItsWaiters: true)
+}
+
 /// Asks a person on behalf of sign-ins: callers with one question share one prompt, and the limiter decides whether it may open.
 final class Prompts: Sendable {
     /// Asks for passwords and PINs; nil asks no one.
@@ -11,9 +20,7 @@ final class Prompts: Sendable {
     /// Called when a request needs a sign-in and there is no prompter.
     let promptUnavailable: @Sendable () -> Void
     private let clock: @Sendable () -> Date
-    private let shared = Mutex(PromptLimiter())
-    /// The sign-ins that may prompt, by their question.
-    let flights = SingleFlight<Question, Session>(endsWithItsWaiters: true)
+    private let shared = Mutex(OpenPrompts())
 
     init(_ options: KerberosExtension.Options) {
         prompter = options.prompter
@@ -21,17 +28,17 @@ final class Prompts: Sendable {
         clock = options.clock
     }
 
-    /// Decides whether a prompt may open.
-    var limiter: PromptLimiter { shared.withLock { $0 } }
+    /// The open prompts.
+    var open: OpenPrompts { shared.withLock { $0 } }
 
-    /// Uses the limiter of other prompts, so that a person who canceled one of theirs gets no prompt here either.
+    /// Uses the open prompts of others, so that a person who has a prompt of theirs, or canceled one, gets no other one here.
     func share(with others: Prompts) {
-        let limiter = others.limiter
-        shared.withLock { $0 = limiter }
+        let open = others.open
+        shared.withLock { $0 = open }
     }
 
-    /// Cancels the open prompts. Their callers get `canceled`.
-    func cancelAll() { flights.cancelAll() }
+    /// Cancels the open prompts, including those of the extensions that share them. Their callers get `canceled`.
+    func cancelAll() { open.flights.cancelAll() }
 
     /// Performs a sign-in that may prompt for the answer to a question, or joins the one that runs.
     ///
@@ -41,8 +48,9 @@ final class Prompts: Sendable {
         _ prompter: any Prompter,
         _ signIn: @escaping @Sendable (InitialCredentialSource) async throws(KerberosError) -> Session
     ) async throws(KerberosError) -> Session {
-        let limiter = self.limiter
-        return try await flights.run(question) { [self] () async throws(KerberosError) in
+        let open = self.open
+        let limiter = open.limiter
+        return try await open.flights.run(question) { [self] () async throws(KerberosError) in
             let limited = LimitedPrompter(prompter, question, limiter, clock: clock)
             defer { limited.end() }
             // A certificate may require no PIN; a password sign-in always prompts.

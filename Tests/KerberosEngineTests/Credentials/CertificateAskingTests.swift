@@ -71,7 +71,9 @@ struct CertificateAskingTests {
                     group.addTask { try await kerberos.signInByAsking("alice", using: .certificate(identity, FixedAnswer(nil))) }
                 }
                 await prompter.asked()
-                let areWaiting = try await comesTrue { kerberos.signIns.prompts.flights.waiters(for: question) == 25 || prompter.count > 1 }
+                let areWaiting = try await comesTrue {
+                    kerberos.signIns.prompts.open.flights.waiters(for: question) == 25 || prompter.count > 1
+                }
                 #expect(areWaiting)
                 for _ in 0..<25 { prompter.release() }
                 for try await session in group { #expect(session.isSignedIn && session.acquiredBy == .certificate(identity)) }
@@ -107,7 +109,7 @@ struct CertificateAskingTests {
         let prompter = CountingPrompter(answer: "1234")
         try await withHome(prompter) { home, identity in
             let kerberos = home.makeExtension()
-            let limiter = kerberos.signIns.prompts.limiter
+            let limiter = kerberos.signIns.prompts.open.limiter
             for number in 0..<PromptLimiter.limit {
                 try limiter.open(Question(of: Principal("user\(number)@EXAMPLE.TEST"), .secret), now: home.clock.now)
             }

@@ -1,11 +1,12 @@
 import HTTPNegotiate
 import Kerberos
-import KerberosEngine
 import KerberosTesting
 import KerberosTestingTraits
 import SignOnPolicy
 import TestSupport
 import Testing
+
+@testable import KerberosEngine
 
 /// Which principal is prompted for a password when a request allows prompts.
 @Suite(.testRealm(users: ["alice": "secret", "bob": "other"], services: ["HTTP/www.example.test"])) struct AskingTests {
@@ -69,6 +70,36 @@ import Testing
         #expect(prompter.count == 1)
         #expect(await kerberosError { try await second.signInByAsking("bob") }?.code == .canceled)
         #expect(prompter.count == 2)
+    }
+
+    @Test func `a prompt that is open during a change of the profiles is the only one after it`() async throws {
+        var home = try CacheHome(try #require(TestRealm.current))
+        let prompter = CountingPrompter(answer: "secret", waits: true)
+        home.options.prompter = prompter
+        let (first, second) = (home.makeExtension(), home.makeExtension())
+        second.sharePrompts(with: first)
+        let question = Question(of: try Principal("alice@EXAMPLE.TEST"), .prompter(prompter))
+        async let before = first.signInByAsking("alice")
+        await prompter.asked()
+        async let after = second.signInByAsking("alice")
+        #expect(try await comesTrue { second.signIns.prompts.open.flights.waiters(for: question) == 2 || prompter.count > 1 })
+        for _ in 0..<2 { prompter.release() }
+        let sessions = try await [before, after]
+        #expect(sessions.allSatisfy { $0.principal.description == "alice@EXAMPLE.TEST" })
+        #expect(prompter.count == 1)
+    }
+
+    @Test func `the agent that stops after a change of the profiles cancels the prompts from before it`() async throws {
+        var home = try CacheHome(try #require(TestRealm.current))
+        let prompter = CountingPrompter(answer: "secret", waits: true)
+        home.options.prompter = prompter
+        let (first, second) = (home.makeExtension(), home.makeExtension())
+        second.sharePrompts(with: first)
+        let waiting = Task { await kerberosError { try await first.signInByAsking("bob") } }
+        await prompter.asked()
+        second.cancelPrompts()
+        #expect(await waiting.value?.code == .canceled)
+        prompter.release()
     }
 
     @Test func `a local user without a principal gets the ksso login command in the error`() async throws {

@@ -47,7 +47,8 @@ public final class SingleSignOn: CredentialExtension {
             let found = try await ProfileSearch(explicitPaths: paths, environment: environment).runAside()
             let usedSocket = usesAgent ? cacheSocket : nil
             self.init(found, credential: .sessions, settings: settings, userName: userName, cacheSocket: usedSocket)
-        case .inProcess(let profiles, let credential):
+        case .inProcess(let profiles, let given):
+            let credential = settings.naming(given)
             // A service uses tickets of its own; a caller that names a cache gets that one.
             let usesAgent = credential.isSessions && settings.defaultCacheName == nil
             let cacheSocket = usesAgent ? RuntimeDirectory(environment: settings.environment).cacheSocket : nil
@@ -181,6 +182,8 @@ extension SingleSignOn {
         package var cacheSocket: String?
         /// The cache with the FAST armor ticket for sign-ins and password changes; see `RealmConfiguration/armorCache`.
         public var armorCache: CredentialCacheName?
+        /// The keytab of ``ServiceCredential/clientKeytab``; nil is the one that `KRB5_CLIENT_KTNAME` or krb5.conf names.
+        public var clientKeytabName: String?
         /// The environment with variables such as `KSSO_PROFILE` and `XDG_RUNTIME_DIR`.
         public var environment: [String: String] = ProcessInfo.processInfo.environment
         /// Asks for passwords and PINs when a request that allows it needs a sign-in.
@@ -195,16 +198,23 @@ extension SingleSignOn {
         /// Creates settings with the machine's defaults.
         public init() {}
 
-        /// Creates settings in which `KRB5_CONFIG` and `KRB5CCNAME` replace those of this process, and the variables of ``environment``
-        /// name profiles and directories.
+        /// Creates settings in which `KRB5_CONFIG`, `KRB5CCNAME` and `KRB5_CLIENT_KTNAME` replace those of this process, and the variables
+        /// of ``environment`` name profiles and directories.
         ///
-        /// If one of the two is missing, libkrb5 uses that of this process. `KRB5_CLIENT_KTNAME` is always that of this process: pass a
-        /// keytab by its path instead. To set ``environment`` alone changes neither ``base`` nor ``defaultCacheName``.
+        /// If one of the three is missing, libkrb5 uses that of this process. To set ``environment`` alone changes none of ``base``,
+        /// ``defaultCacheName`` and ``clientKeytabName``.
         public init(environment: [String: String]) {
             self.environment = environment
             let files = (environment["KRB5_CONFIG"] ?? "").split(separator: ":").map(String.init)
             if !files.isEmpty { base = .files(files) }
             if let name = environment["KRB5CCNAME"], !name.isEmpty { defaultCacheName = name }
+            if let name = environment["KRB5_CLIENT_KTNAME"], !name.isEmpty { clientKeytabName = name }
+        }
+
+        /// The credential, with the keytab of ``clientKeytabName`` in place of libkrb5's client keytab.
+        fileprivate func naming(_ credential: KerberosExtension.Options.Credential) -> KerberosExtension.Options.Credential {
+            guard case .keytab(.clientKeytab, let principal) = credential, let clientKeytabName else { return credential }
+            return .keytab(.keytab(clientKeytabName), principal: principal)
         }
     }
 }

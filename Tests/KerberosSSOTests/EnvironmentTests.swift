@@ -42,6 +42,15 @@ struct EnvironmentTests {
         #expect(try await other.sessions().sessions.isEmpty)
     }
 
+    @Test func `the environment names the client keytab`() async throws {
+        let realm = try #require(TestRealm.current)
+        var environment = realm.environment
+        environment["KRB5_CLIENT_KTNAME"] = "FILE:\(try await realm.keytab(for: "HTTP/localhost"))"
+        let profile = try Profile(realm: realm.name, hosts: ["localhost"])
+        let sso = try await SingleSignOn(.inProcess(profile, credential: .clientKeytab), environment: environment)
+        #expect(try await sso.principal(for: "localhost") == "HTTP/localhost@EXAMPLE.TEST")
+    }
+
     @Test func `the environment names the files and the cache`() {
         let settings = SingleSignOn.Settings(environment: ["KRB5_CONFIG": "/a:/b", "KRB5CCNAME": "DIR:/c", "USER": "carol"])
         #expect(settings.base == .files(["/a", "/b"]))
@@ -49,10 +58,11 @@ struct EnvironmentTests {
         #expect(settings.environment["USER"] == "carol")
     }
 
-    @Test(arguments: [[:], ["KRB5_CONFIG": "", "KRB5CCNAME": ""]])
+    @Test(arguments: [[:], ["KRB5_CONFIG": "", "KRB5CCNAME": "", "KRB5_CLIENT_KTNAME": ""]])
     func `an environment that names nothing means the machine's files`(environment: [String: String]) {
         let settings = SingleSignOn.Settings(environment: environment)
         #expect(settings.base == .system)
         #expect(settings.defaultCacheName == nil)
+        #expect(settings.clientKeytabName == nil)
     }
 }

@@ -16,7 +16,7 @@ struct SessionConsent {
     /// Configures the session if the user agrees or no file has to change. Otherwise prints to standard error how to do it later.
     func install() async throws {
         let changes = try setUp.pendingChanges()
-        guard !isGiven, !changes.isEmpty else { return try await setUp.install() }
+        guard !isGiven, !changes.isEmpty else { return try await setUp.install(enablesUnit: isGiven) }
         guard Console.hasTerminal else {
             return Console.note(
                 "The session is not configured, because there is no terminal to ask at. To change its files without a question: "

@@ -131,6 +131,9 @@ enum UserService {
     /// Starts a unit now and with each session.
     static func enable(_ unit: String) async -> Bool { await run("enable", "--now", unit) }
 
+    /// Whether a unit starts with each session.
+    static func isEnabled(_ unit: String) async -> Bool { await run("is-enabled", unit) }
+
     /// Stops starting a unit with each session. A running unit continues.
     static func disable(_ unit: String) async -> Bool { await run("disable", unit) }
 
@@ -149,8 +152,9 @@ enum UserService {
 extension SessionSetUp {
     /// Writes the files and starts the agent with the session, through systemd if it manages user services.
     ///
+    /// - Parameter enablesUnit: Whether systemd's unit is enabled even if no file changes: the user may have disabled it since.
     /// - Throws: `CommandFailure`, also in a realm of `ksso realm run`.
-    func install() async throws {
+    func install(enablesUnit: Bool = true) async throws {
         try EnclosingRealm.refuseInside(environment: environment)
         var isChanged = false
         for file in [environmentFile, profile] {
@@ -158,7 +162,10 @@ extension SessionSetUp {
             isChanged = isChanged || isWritten
             Console.print("\(file.path): \(isWritten ? "written" : "up to date")")
         }
-        if hasUnits {
+        let isDisabled = if hasUnits, !enablesUnit, !isChanged { await !UserService.isEnabled(Self.unit) } else { false }
+        if isDisabled {
+            Console.note("\(Self.unit) is disabled. To enable it: ksso configure session --install")
+        } else if hasUnits {
             try await stopOtherAgent()
             guard await UserService.enable(Self.unit) else {
                 throw CommandFailure(
@@ -187,20 +194,24 @@ extension SessionSetUp {
     /// - Returns: Whether something was removed.
     func uninstall() async throws -> Bool {
         try EnclosingRealm.refuseInside(environment: environment)
+        let files = [environmentFile] + profiles
+        // A unit that was enabled without these files was enabled by hand.
+        let disablesUnit = hasUnits && files.contains { $0.installedLines != nil }
+        // Disabled first, so that the command can be repeated if this fails.
+        if disablesUnit, await !UserService.disable(Self.unit) {
+            throw CommandFailure(
+                .failed,
+                "the agent's sockets cannot be disabled, so nothing was removed. See: systemctl --user disable \(Self.unit)"
+            )
+        }
         var isRemoved = false
-        for file in [environmentFile] + profiles {
+        for file in files {
             guard let removal = try file.remove() else { continue }
             isRemoved = true
             Console.print("\(file.path): \(removal == .file ? "removed" : "the lines of ksso were removed")")
         }
-        // A unit that was enabled without these files was enabled by hand.
         guard isRemoved else { return false }
-        if hasUnits {
-            guard await UserService.disable(Self.unit) else {
-                throw CommandFailure(.failed, "the agent's sockets cannot be disabled. See: systemctl --user disable \(Self.unit)")
-            }
-            Console.print("\(Self.unit): disabled")
-        }
+        if disablesUnit { Console.print("\(Self.unit): disabled") }
         let runtime = RuntimeDirectory(environment: environment)
         guard let listener = runtime.listener(at: .requests) else { return true }
         let command = listener.stopCommand ?? "ksso agent stop"

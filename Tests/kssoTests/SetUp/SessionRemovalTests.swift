@@ -66,6 +66,39 @@ struct SessionRemovalTests {
         #expect(try contents(calls).hasSuffix("--user disable ksso-agent.socket\n"))
     }
 
+    @Test func `--uninstall can be repeated after systemd failed to disable the unit`() async throws {
+        let fault = "\(station.directory)/fault"
+        let script = try station.write("#!/bin/sh\ncase $2 in disable) test ! -e \(fault) ;; esac\n", to: "bin/systemctl")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
+        #expect(try await configure("--install").exitStatus == 0)
+        try station.write("", to: "fault")
+        let advice = "See: systemctl --user disable ksso-agent.socket"
+        let failed = try await configure("--uninstall")
+        #expect(failed == .failure(1, "the agent's sockets cannot be disabled, so nothing was removed. \(advice)"))
+        try FileManager.default.removeItem(atPath: fault)
+        let result = try await configure("--uninstall")
+        #expect(result == .done("\(environmentFile): removed\n\(profileFile): removed\nksso-agent.socket: disabled\n"))
+    }
+
+    /// The command that only configures the session is a request to enable it.
+    @Test func `ksso setup does not enable a unit that was disabled since`() async throws {
+        let calls = "\(station.directory)/calls"
+        let script = "#!/bin/sh\necho \"$2\" >>\(calls)\ntest $2 != is-enabled\n"
+        let program = try station.write(script, to: "bin/systemctl")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
+        try station.install(profile())
+        #expect(try await configure("--install").exitStatus == 0)
+        try station.write("", to: "calls")
+        let result = try await station.ksso("setup", "--no-login")
+        #expect(result.exitStatus == 0 && result.errors.contains("ksso-agent.socket is disabled. To enable it: "), "\(result)")
+        #expect(try !contents(calls).contains("enable\n"))
+        for command in [["setup", "--no-login", "--yes"], ["configure", "session", "--install"]] {
+            try station.write("", to: "calls")
+            #expect(try await station.run(["ksso"] + command).exitStatus == 0)
+            #expect(try contents(calls).hasSuffix("enable\n"))
+        }
+    }
+
     @Test func `--uninstall names the command that stops a running agent`() async throws {
         try await station.withAgent { _ async throws in
             #expect(try await configure("--install").exitStatus == 0)

@@ -150,10 +150,17 @@ package final class Agent: Sendable {
         work.cancel()
         // This answers the requests that wait for the sign-in.
         serving.signIn?.stop()
-        await Self.wait(atMost: Self.workLimit) { await work.value }
-        await Self.wait(atMost: Self.shutDownLimit) { await api.shutDown() }
-        await Self.wait(atMost: Self.shutDownLimit) { await serving.caches?.shutDown() }
+        await finish("the background work", atMost: Self.workLimit) { await work.value }
+        await finish("the server of the API", atMost: Self.shutDownLimit) { await api.shutDown() }
+        await finish("the server of the credential caches", atMost: Self.shutDownLimit) { await serving.caches?.shutDown() }
         return reason
+    }
+
+    /// Waits for a part of the agent to stop, and logs if it reaches its time limit, because the agent then seems to hang.
+    func finish(_ part: String, atMost limit: Duration, _ work: @escaping @Sendable () async -> Void) async {
+        guard await !Self.wait(atMost: limit, work) else { return }
+        let seconds = quantity(limit.components.seconds, "second")
+        journal.failure("\(part) did not stop within \(seconds), so the agent exits without waiting for it any longer.")
     }
 
     /// The time limit for the background work to end. A libkrb5 call that waits for another process's cache cannot be canceled.

@@ -176,9 +176,15 @@ extension String {
 
     /// Reads a file of `/proc` to its end.
     ///
-    /// `String(contentsOfFile:)` does not work here: such a file reports a size of 0, after which Foundation reads only the first 4 KiB.
+    /// Foundation's functions for whole files do not work here: such a file reports a size of 0, and the kernel returns it in parts.
     package static func contents(ofKernelFile path: String) -> String? {
-        guard let handle = FileHandle(forReadingAtPath: path), let data = try? handle.readToEnd() else { return nil }
+        guard let handle = FileHandle(forReadingAtPath: path) else { return nil }
+        var data = Data()
+        do {
+            while let part = try handle.read(upToCount: 1 << 16), !part.isEmpty { data.append(part) }
+        } catch {
+            return nil
+        }
         return String(decoding: data, as: UTF8.self)
     }
 }

@@ -179,10 +179,11 @@ private func start(_ command: [String], configuration: ApacheConfiguration, watc
     var lastError: any Error = CancellationError()
     for _ in 0..<20 {
         let port = Int.random(in: 20_000..<32_000)
+        if ListeningPorts.isListening(on: port) { continue }
         try configuration.writeMain(port: port)
         let process = try await watcher.start(command)
         do {
-            _ = try await ListeningPorts.wait(for: process, needsUDP: false) { configuration.complaints() }
+            _ = try await ListeningPorts.wait(for: process, needsUDP: false, expected: port) { configuration.complaints() }
             return port
         } catch let error as KerberosTestingError where error.message.contains("Address already in use") {
             lastError = error

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import SystemSupport
 
 /// The version of libkrb5.
 package enum LibraryVersion {
@@ -8,19 +9,13 @@ package enum LibraryVersion {
     /// this text; there the version is that of the package, if the library is in the system's folder. Call this only to print the version,
     /// because it reads both files.
     package static func loaded() -> String? {
-        guard let path = path(in: contents(of: "/proc/self/maps")) else { return nil }
+        guard let path = path(in: KernelFile.text("/proc/self/maps") ?? "") else { return nil }
         let file = try? Data(contentsOf: URL(filePath: path), options: .alwaysMapped)
         if let version = file.flatMap(version(in:)) { return version }
-        return path.hasPrefix("/usr/lib/") ? packageVersion(in: contents(of: "/var/lib/dpkg/status")) : nil
-    }
-
-    /// A text file; empty if it cannot be read.
-    private static func contents(of path: String) -> String {
-        guard let handle = FileHandle(forReadingAtPath: path) else { return "" }
-        var contents = Data()
-        // The kernel returns its files in parts, and Foundation's functions for whole files stop after the first one.
-        while let part = try? handle.read(upToCount: 1 << 16), !part.isEmpty { contents.append(part) }
-        return String(decoding: contents, as: UTF8.self)
+        guard path.hasPrefix("/usr/lib/"), let database = try? String(contentsOfFile: "/var/lib/dpkg/status", encoding: .utf8) else {
+            return nil
+        }
+        return packageVersion(in: database)
     }
 
     /// The path of libkrb5 in the list of a process's mapped files.

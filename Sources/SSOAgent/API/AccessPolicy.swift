@@ -3,6 +3,7 @@ package import HTTPNegotiate
 package import KCM
 internal import Kerberos
 internal import SSOAgentClient
+internal import SystemSupport
 
 /// Decides which peers may perform which operations of the agent.
 ///
@@ -204,7 +205,7 @@ struct CallerIdentity: Sendable, Hashable {
         if let path = executable, path.hasSuffix(Self.deletedMark) {
             (executable, replacedExecutable) = (nil, String(path.dropLast(Self.deletedMark.count)))
         }
-        unit = (try? String(contentsOfFile: "/proc/\(processID)/cgroup", encoding: .utf8)).flatMap { Self.unit(inControlGroups: $0) }
+        unit = KernelFile.text("/proc/\(processID)/cgroup").flatMap { Self.unit(inControlGroups: $0) }
     }
 
     private static let deletedMark = " (deleted)"

@@ -21,9 +21,9 @@ package struct AgentListener: Sendable, Hashable {
     /// Reads the kind of a process from /proc.
     package init(processID: Int32) {
         self.processID = processID
-        let words = Self.contents("/proc/\(processID)/cmdline").split(separator: "\0", omittingEmptySubsequences: false)
+        let words = (KernelFile.text("/proc/\(processID)/cmdline") ?? "").split(separator: "\0", omittingEmptySubsequences: false)
         // The fields of proc_pid_stat(5): the process ID, the name in parentheses, the state.
-        let text = Self.contents("/proc/\(processID)/stat")
+        let text = KernelFile.text("/proc/\(processID)/stat") ?? ""
         let end = text.lastIndex(of: ")") ?? text.startIndex
         guard zip(words, words.dropFirst()).contains(where: { $0 == "agent" && $1 == "run" }) else {
             kind = .other(name: String(text[..<end].drop { $0 != "(" }.dropFirst()))
@@ -73,11 +73,6 @@ package struct AgentListener: Sendable, Hashable {
 
     /// The system manager (PID 1) runs a service's agent, and a user's manager runs the user's agent.
     private var unit: String { processID == 1 ? "restart ksso-agent@NAME" : "--user restart ksso-agent" }
-
-    private static func contents(_ path: String) -> String {
-        guard let file = FileHandle(forReadingAtPath: path), let data = try? file.readToEnd() else { return "" }
-        return String(decoding: data, as: UTF8.self)
-    }
 }
 
 extension RuntimeDirectory {
@@ -191,9 +186,9 @@ extension RuntimeDirectory {
     /// An agent whose sockets were removed is found by its lock alone.
     package var lockHolder: AgentListener? {
         guard PrivateDirectory(path: path).isTrusted, let lock = FileIdentity(path: lockFile),
-            let table = FileManager.default.contents(atPath: "/proc/locks")
+            let table = KernelFile.text("/proc/locks")
         else { return nil }
-        return Self.lockHolders(of: lock, in: String(decoding: table, as: UTF8.self)).lazy.map(AgentListener.init).first {
+        return Self.lockHolders(of: lock, in: table).lazy.map(AgentListener.init).first {
             // A lock held by another user is ignored, because only the owner can enter this directory.
             $0.isAgent && FileIdentity.owner(ofProcess: $0.processID) == geteuid()
         }

@@ -36,7 +36,7 @@ package struct FileIdentity: Hashable, Sendable {
     ///
     /// The owner of /proc/PID is not used, because it is root if the process does not allow core dumps.
     package static func owner(ofProcess process: Int32) -> UInt32? {
-        guard let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8),
+        guard let status = KernelFile.text("/proc/\(process)/status"),
             let line = status.split(separator: "\n").first(where: { $0.hasPrefix("Uid:") })
         else { return nil }
         let numbers = line.split(whereSeparator: { $0 == "\t" || $0 == " " }).dropFirst()

@@ -1,6 +1,7 @@
 internal import Dispatch
 internal import Foundation
 internal import Kerberos
+internal import SystemSupport
 
 /// A process, identified so that it is not confused with a later one with the same ID.
 struct RunningProcess: Equatable {
@@ -51,8 +52,7 @@ struct RunningProcess: Equatable {
     /// Reads fields 3, 20 and 22 of proc_pid_stat(5): the state, the number of threads and the start time. Field 2, the name, may contain
     /// spaces and parentheses.
     private static func start(of processID: Int32) -> UInt64? {
-        guard let file = FileHandle(forReadingAtPath: "/proc/\(processID)/stat"), let data = try? file.readToEnd() else { return nil }
-        let text = String(decoding: data, as: UTF8.self)
+        guard let text = KernelFile.text("/proc/\(processID)/stat") else { return nil }
         let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].dropFirst().split(separator: " ")
         guard fields.count > 19 else { return nil }
         // While a thread other than the first calls execve(2), the first thread is briefly a zombie although the process is alive.

@@ -80,6 +80,9 @@ extension HTTPTransportError {
         self.init(code, message, cause: cause)
     }
 
+    /// Whether the server's first bytes were no TLS record.
+    package var isWithoutTLS: Bool { code == .tls && message.contains("does not use TLS on this port") }
+
     /// Whether no trusted authority issued the server's certificate.
     package var isUntrustedCertificate: Bool { code == .tls && message.contains("certificate is not trusted") }
 }

@@ -16,6 +16,8 @@ extension DiagnosticStep {
         let response: HTTPClientResponse
         do {
             response = try await ask(url, NoSignOn(), findings.subject.tls).response
+        } catch let error as HTTPTransportError where error.isWithoutTLS {
+            return await withoutTLS(error, url, "\(plan.origin)")
         } catch {
             return unreachable(error, "\(plan.origin)")
         }
@@ -33,6 +35,20 @@ extension DiagnosticStep {
         )
         findings.server.isChallenged = answer.isChallenge
         return answer.finding(of: "\(plan.origin)")
+    }
+
+    /// Checks whether a port that does not use TLS speaks plain http.
+    private static func withoutTLS(_ error: HTTPTransportError, _ url: URL, _ origin: String) async -> Finding {
+        var parts = URLComponents(url: url, resolvingAgainstBaseURL: false)
+        parts?.scheme = "http"
+        parts?.port = url.port ?? 443
+        guard let plain = parts?.url, (try? await ask(plain, NoSignOn(), nil)) != nil, let host = url.host() else {
+            return .failed("\(error)", remedy: "Check the port of the URL.")
+        }
+        return .failed(
+            "\(origin): this port speaks plain http, not https.",
+            remedy: "Check the port of the URL. If the server has no TLS, use http:// and list \(host) in PlainHTTPHosts of the profile."
+        )
     }
 
     private static func unreachable(_ error: any Error, _ origin: String) -> Finding {

@@ -43,6 +43,16 @@ struct DoctorServerTests {
         }
     }
 
+    @Test func `a port that speaks plain http is not taken for a proxy that intercepts TLS`() async throws {
+        try await station.signIn()
+        try await ScriptedServer.run({ _ in .closing(200, body: "plain\n") }) { server in
+            let first = try #require(try await diagnose("https://localhost:\(server.port)/").firstFailure)
+            #expect(first.name == "challenge")
+            #expect(first.detail == "https://localhost:\(server.port): this port speaks plain http, not https.")
+            #expect(first.remedy?.contains("list localhost in PlainHTTPHosts") == true, "\(first)")
+        }
+    }
+
     @Test(arguments: [
         ("oRQwEqADCgEAoQsGCSqGSIb3EgECAg==", "OptionalMutualAuthenticationHosts"), ("bm90IGEgdG9rZW4=", "NoMutualAuthenticationHosts"),
     ])

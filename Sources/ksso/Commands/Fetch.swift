@@ -128,10 +128,11 @@ struct Fetch: AsyncParsableCommand {
     private func deliver(_ answer: NegotiatedResponse, _ sso: SingleSignOn) async throws {
         let response = answer.response
         let isRefused = fail && response.status.code >= 400
+        let refusal = refusal(answer, sso)
+        // Before the page, which may be long.
+        if let refusal { Console.report(refusal.message) }
         if !isRefused { try await write(response) }
         if location, !isRefused { reportRedirect(response) }
-        let refusal = refusal(answer, sso)
-        if let refusal { Console.report(refusal.message) }
         if isRefused {
             throw CommandFailure(.serverRefused, refusal == nil ? "\(withoutUser(url)): the server answers \(response.status)." : "")
         }

@@ -79,6 +79,9 @@ struct FetchFaultTests {
             #expect(result.errors == line)
             #expect(server.requests.count == 1)
             #expect(!server.heads[0].contains("Authorization"))
+            // A long page would otherwise hide the reason.
+            let both = try await station.run(["sh", "-c", "ksso fetch http://localhost:\(server.port)/ 2>&1"])
+            #expect(both.output == "\(line)no\n")
         }
     }
 

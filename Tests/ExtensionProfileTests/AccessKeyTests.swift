@@ -113,7 +113,7 @@ import Testing
         arguments: [
             ("", "[com.apple.Safari]", "notApplicable", "0 of 1 entry applies on Linux, \(every) List programs such as /usr/bin/curl"),
             ("", "[com.apple.Safari, com.a.b]", "notApplicable", "0 of 2 entries apply on Linux, \(every)"),
-            ("", "[]", "notApplicable", "0 of 0 entries apply on Linux, \(every)"),
+            ("", "[]", "notApplicable", "The list is empty, \(every)"),
             ("CredentialBundleIdACLMode: strict\n", "[com.apple.Safari]", "used", "so no program except ksso may use the tickets."),
             (
                 "", "[com.apple.Safari, /usr/bin/curl]", "used",

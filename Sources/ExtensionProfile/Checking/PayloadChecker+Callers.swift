@@ -71,6 +71,7 @@ private struct CallerList {
 
     /// A text such as `1 of 2 entries applies on Linux`.
     var share: String {
+        if texts.isEmpty { return "The list is empty" }
         let (isOne, isOnly) = (count == 1, texts.count == 1)
         return "\(count) of \(texts.count) \(isOnly ? "entry" : "entries") \(isOne || isOnly ? "applies" : "apply") on Linux"
     }

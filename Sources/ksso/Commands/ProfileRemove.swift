@@ -29,9 +29,7 @@ struct ProfileRemove: AsyncParsableCommand {
         let search = ProfileSearch()
         let path = try path(search)
         let content = await BlockingCall.run { (try? Profile(contentsOf: path))?.configurations ?? [] }
-        guard unlink(path) == 0 else {
-            throw CommandFailure(.failed, "\(path): the profile cannot be removed: \(String(cString: strerror(errno))).")
-        }
+        try FileRemoval.remove(path)
         Console.print("\(path): removed")
         for configuration in content {
             Console.print("    \(configuration.realm): \(configuration.hosts.map(\.description).joined(separator: " "))")

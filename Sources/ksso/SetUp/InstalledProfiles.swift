@@ -33,9 +33,7 @@ struct InstalledProfiles {
                 Console.note("\(file): kept, because it was changed after its installation")
                 continue
             }
-            guard unlink(file) == 0 else {
-                throw CommandFailure(.failed, "\(file): the file cannot be removed: \(String(cString: strerror(errno))).")
-            }
+            try FileRemoval.remove(file)
             isRemoved = true
             Console.print("\(file): removed")
         }

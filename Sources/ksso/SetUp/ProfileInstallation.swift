@@ -107,10 +107,13 @@ struct ProfileInstallation {
             guard place.isSystem || !other.source.hasPrefix("\(place.search.systemDirectory)/") else {
                 throw CommandFailure(.failed, "\(sentence) To use that profile, which is for every user, run: ksso setup")
             }
+            let isOtherSystem = other.source.hasPrefix("\(place.search.systemDirectory)/")
+            let file = URL(fileURLWithPath: other.source).lastPathComponent
+            let removal = ["ksso profile remove"] + (isOtherSystem ? ["--system"] : []) + [shellWord(file)]
             let words = ["ksso setup"] + (place.isSystem ? ["--system"] : []) + arguments.map(shellWord)
             throw CommandFailure(
                 .failed,
-                "\(sentence) To replace that profile, use: rm \(shellWord(other.source)) && \(words.joined(separator: " "))"
+                "\(sentence) To replace that profile, use: \((removal + ["&&"] + words).joined(separator: " "))"
             )
         }
     }

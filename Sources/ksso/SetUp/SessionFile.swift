@@ -86,9 +86,7 @@ struct SessionFile {
             try write(rest)
             return .lines
         }
-        guard unlink(path) == 0 else {
-            throw CommandFailure(.failed, "\(path): the file cannot be removed: \(String(cString: strerror(errno))).")
-        }
+        try FileRemoval.remove(path)
         return .file
     }
 

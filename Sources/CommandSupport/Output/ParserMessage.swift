@@ -28,7 +28,9 @@ package struct ParserMessage {
 extension ParserMessage {
     /// Adds the subcommand that an unknown word probably means. ArgumentParser does this only for options of the command.
     private static func suggesting(_ text: String, _ root: any ParsableCommand.Type, _ arguments: [String]) -> String {
-        guard let (word, names) = unknownWord(in: arguments, of: root), let name = nearest(to: word, among: names) else { return text }
+        guard let (word, names) = unknownWord(in: arguments, of: root), let name = word.nearest(among: names, name: \.self) else {
+            return text
+        }
         var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         guard lines[0].contains("'\(word)'"), !lines[0].contains("Did you mean") else { return text }
         lines[0] += ". Did you mean '\(name)'?"
@@ -48,14 +50,6 @@ extension ParserMessage {
             command = next
         }
         return nil
-    }
-
-    /// Returns nil if no name is similar: at most two letters may differ, and only one in each three.
-    private static func nearest(to word: String, among names: [String]) -> String? {
-        let tolerance = 2
-        let distances = names.compactMap { name in word.editDistance(to: name, tolerance: tolerance).map { (name: name, distance: $0) } }
-        guard let best = distances.min(by: { $0.distance < $1.distance }) else { return nil }
-        return best.distance <= tolerance && best.distance * 3 <= best.name.count ? best.name : nil
     }
 
     /// Moves the examples, which are part of the description above the usage, to the end. Their lines are not wrapped, so that they can be

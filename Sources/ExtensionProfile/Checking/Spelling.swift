@@ -2,9 +2,6 @@ internal import SystemSupport
 
 /// Suggests the known key for a misspelled one.
 enum Spelling {
-    /// The maximum number of differing letters.
-    static let tolerance = 2
-
     /// The key that `name` probably means, as a path from the payload; nil if none is similar.
     ///
     /// An exact name in another place has precedence over a name that differs only in case, and that over one with up to two wrong letters.
@@ -16,21 +13,14 @@ enum Spelling {
         let match =
             candidates.first { $0.name == name }
             ?? candidates.first { $0.name.lowercased() == lower }
-            ?? nearest(to: name, among: candidates)
+            ?? name.nearest(among: candidates, name: \.name)
         return match.map { describe($0, from: place) }
     }
 
     /// Whether two words differ only in case or in up to two letters.
     static func isClose(_ word: String, to other: String) -> Bool {
-        word.lowercased() == other.lowercased() || (word.editDistance(to: other, tolerance: tolerance) ?? .max) <= tolerance
-    }
-
-    private static func nearest(to name: String, among candidates: [ProfileKey]) -> ProfileKey? {
-        candidates
-            .compactMap { candidate in name.editDistance(to: candidate.name, tolerance: tolerance).map { (candidate, $0) } }
-            // Two wrong letters in a word of five are too many.
-            .filter { $0.1 <= tolerance && $0.1 * 3 <= name.count }
-            .min { $0.1 < $1.1 }?.0
+        let tolerance = String.spellingTolerance
+        return word.lowercased() == other.lowercased() || (word.editDistance(to: other, tolerance: tolerance) ?? .max) <= tolerance
     }
 
     private static func describe(_ key: ProfileKey, from place: ProfileKey.Place) -> String {

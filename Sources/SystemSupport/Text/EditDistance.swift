@@ -1,4 +1,18 @@
 extension String {
+    /// The maximum number of differing letters between a word and a misspelling of it.
+    package static let spellingTolerance = 2
+
+    /// The candidate whose name this word probably means; nil if none is similar. At most two letters may differ, and only one in each
+    /// three.
+    package func nearest<Candidate>(among candidates: [Candidate], name: (Candidate) -> String) -> Candidate? {
+        candidates
+            .compactMap { candidate in
+                editDistance(to: name(candidate), tolerance: Self.spellingTolerance).map { (candidate: candidate, distance: $0) }
+            }
+            .filter { $0.distance <= Self.spellingTolerance && $0.distance * 3 <= count }
+            .min { $0.distance < $1.distance }?.candidate
+    }
+
     /// The number of bytes to insert, delete, replace or swap with their neighbor to get the other text; nil if the lengths differ by more
     /// than the tolerance, so that a long text costs nothing.
     package func editDistance(to other: String, tolerance: Int) -> Int? {

@@ -14,7 +14,7 @@ struct RealmBanner {
     }
 
     private static func users(of realm: TestRealmOptions) -> String {
-        let names = names(of: realm)
+        let names = realm.userNamesWithPassword
         switch names.count {
         case 0: return "\(realm.name) has no user. To add one, use: --user alice:secret"
         case 1: return "\(realm.name) has the user \(names[0])."
@@ -22,12 +22,8 @@ struct RealmBanner {
         }
     }
 
-    private static func names(of realm: TestRealmOptions) -> [String] {
-        realm.users.keys.sorted() + realm.principals.filter { $0.password != nil }.map(\.name)
-    }
-
     private var suggestions: [String] {
-        guard let user = Self.names(of: plan.realms[0]).first else { return [] }
+        guard let user = plan.realms[0].userNamesWithPassword.first else { return [] }
         let pages = servers.prefix(1).map { "    ksso fetch \($0.url)/hello" }
         return ["In another shell, run the printed exports, then try:", "    ksso login \(user)"] + pages
     }

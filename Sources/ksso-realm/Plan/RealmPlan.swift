@@ -144,9 +144,13 @@ extension RealmPlan {
 
 extension TestRealmOptions {
     /// The principals that are persons, in order: those with a password, and those whose name has only one component.
-    var userNames: [String] {
-        let persons = principals.filter { $0.password != nil || !$0.name.contains("/") }
-        return Set(users.keys).union(persons.map { String($0.name.prefix { $0 != "@" }) }).sorted()
+    var userNames: [String] { names { $0.password != nil || !$0.name.contains("/") } }
+
+    /// The principals that can sign in with a password, in order.
+    var userNamesWithPassword: [String] { names { $0.password != nil } }
+
+    private func names(ofUsers isUser: (TestPrincipal) -> Bool) -> [String] {
+        Set(users.keys).union(principals.filter(isUser).map { String($0.name.prefix { $0 != "@" }) }).sorted()
     }
 
     /// Reads the options of one realm of a plan.

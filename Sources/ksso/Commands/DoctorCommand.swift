@@ -76,7 +76,7 @@ extension Doctor.Subject {
             return
         }
         guard host == target, !host.contains(":") else {
-            url = try checkedURL("https://\(target)")
+            url = try checkedURL(secureURL(ofHost: target))
             return
         }
         if let sign = host.lastIndex(of: "@") {
@@ -85,7 +85,7 @@ extension Doctor.Subject {
         }
         realm = target
         let isInUpperCase = target.contains { $0.isUppercase } && !target.contains { $0.isLowercase }
-        guard !isInUpperCase, (try? Origin(url: "https://\(target)")) != nil else { return }
-        url = URL(string: "https://\(target)")
+        guard !isInUpperCase else { return }
+        url = try? checkedURL(secureURL(ofHost: target))
     }
 }

@@ -27,8 +27,11 @@ func withoutUser(_ url: String) -> String { ExplanationDocument.withoutUser(url)
 
 /// Adds `https://` to the URL of a page if it begins with a host instead of a scheme. Any other text is returned unchanged.
 @Sendable func pageURL(_ text: String) -> String {
-    text.wholeMatch(of: /[A-Za-z0-9.\-]+(:[0-9]+)?([\/?#].*)?/) == nil ? text : "https://\(text)"
+    text.wholeMatch(of: /[A-Za-z0-9.\-]+(:[0-9]+)?([\/?#].*)?/) == nil ? text : secureURL(ofHost: text)
 }
+
+/// The URL of a host, with or without a port and a path, for which the scheme is not given.
+func secureURL(ofHost host: String) -> String { "https://\(host)" }
 
 /// Parses a URL as the user typed it, after applying the strict rules.
 func checkedURL(_ text: String) throws -> URL {

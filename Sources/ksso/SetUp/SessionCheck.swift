@@ -13,7 +13,7 @@ struct SessionCheck {
 
     init(_ setUp: SessionSetUp) { self.setUp = setUp }
 
-    private func result(of file: SessionFile, isInstalled: Bool) -> Result {
+    private func result(of file: MarkedFile, isInstalled: Bool) -> Result {
         Result(isGood: isInstalled, text: "\(file.path)\(isInstalled ? "" : ": ksso configure session --install writes it")")
     }
 

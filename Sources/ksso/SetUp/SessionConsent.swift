@@ -24,46 +24,18 @@ struct SessionConsent {
             )
         }
         let question = plan(changes) + "\nTo remove these changes later, run: ksso setup --undo\nMake these changes? [Y/n] "
-        if await BlockingCall.run({ Self.agrees(to: question) }) { return try await setUp.install() }
+        if await BlockingCall.run({ TerminalQuestion.agrees(to: question) }) { return try await setUp.install() }
         Console.note("The session is not configured. To configure it later: ksso configure session --install")
     }
 
     /// The changes: each file with its lines.
-    private func plan(_ changes: [(file: SessionFile, change: SessionFile.Change)]) -> String {
+    private func plan(_ changes: [(file: MarkedFile, change: SettingsChange)]) -> String {
         var text = "So that all programs of your sessions share the tickets:\n"
         for (file, change) in changes {
-            let what =
-                switch change {
-                case .creation: "create this file"
-                case .addition: "append these lines"
-                case .replacement: "replace the lines of an earlier ksso"
-                }
-            text += "\n\(file.path): \(what)\n"
-            for line in file.text.split(separator: "\n") { text += "    \(line)\n" }
+            text += "\n\(file.path): \(change)\n"
+            text += file.indentedText
         }
         if setUp.hasUnits { text += "\n\(SessionSetUp.unit): start it now and with each session (systemctl --user)\n" }
         return text
-    }
-
-    /// Asks at the controlling terminal, because standard input and output may be redirected. The end of input means no.
-    private static func agrees(to question: String) -> Bool {
-        let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
-        guard terminal >= 0 else { return false }
-        let handle = FileHandle(fileDescriptor: terminal, closeOnDealloc: true)
-        // What was typed before the question is no answer to it.
-        tcflush(terminal, TCIFLUSH)
-        guard (try? handle.write(contentsOf: Data(question.escapedForDisplay(keepingLines: true, limit: 1 << 20).utf8))) != nil else {
-            return false
-        }
-        // A terminal delivers whole lines. FileHandle would wait for more bytes than one line.
-        var line = [UInt8](repeating: 0, count: 4096)
-        let count = unsafe read(terminal, &line, line.count)
-        guard count > 0 else {
-            try? handle.write(contentsOf: Data("\n".utf8))
-            return false
-        }
-        return ["", "y", "yes"].contains(
-            String(decoding: line.prefix(count), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines).lowercased()
-        )
     }
 }

@@ -8,28 +8,31 @@ internal import SystemSupport
 /// login shell.
 struct SessionSetUp {
     /// The file for `systemd --user` (environment.d(5)).
-    let environmentFile: SessionFile
+    let environmentFile: MarkedFile
     /// The profile of the login shell.
-    let profile: SessionFile
+    let profile: MarkedFile
     /// Whether systemd starts the agent.
     let hasUnits: Bool
     let environment: [String: String]
 
     static let unit = "ksso-agent.socket"
+    static let marks = MarkedFile.Marks(command: "ksso configure session")
 
     init(environment: [String: String]) async {
         self.environment = environment
         hasUnits = await UserService.isKnown(Self.unit)
         let home = Self.home(environment)
         let settings = environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(home)/.config"
-        environmentFile = SessionFile(
+        environmentFile = MarkedFile(
             path: "\(settings)/environment.d/60-ksso.conf",
-            text: Self.environmentText(environment),
+            lines: Self.environmentText(environment),
+            marks: Self.marks,
             isOursAlone: true
         )
-        profile = SessionFile(
+        profile = MarkedFile(
             path: Self.profilePath(home: home, environment: environment),
-            text: Self.profileText(OwnProgram.name(arguments: CommandLine.arguments, environment: environment), startsAgent: !hasUnits),
+            lines: Self.profileText(OwnProgram.name(arguments: CommandLine.arguments, environment: environment), startsAgent: !hasUnits),
+            marks: Self.marks,
             isOursAlone: false
         )
     }
@@ -45,8 +48,13 @@ struct SessionSetUp {
     var hasLines: Bool { environmentFile.installedLines != nil && profile.installedLines != nil }
 
     /// Returns the profile's lines for another path of the program.
-    func profile(calling program: String) -> SessionFile {
-        SessionFile(path: profile.path, text: Self.profileText(program, startsAgent: !hasUnits), isOursAlone: false)
+    func profile(calling program: String) -> MarkedFile {
+        MarkedFile(
+            path: profile.path,
+            lines: Self.profileText(program, startsAgent: !hasUnits),
+            marks: Self.marks,
+            isOursAlone: false
+        )
     }
 
     /// The path of the program that the installed profile calls; nil if the lines are not installed.
@@ -67,9 +75,7 @@ struct SessionSetUp {
         let isNamed = environment["KSSO_RUNTIME_DIR"]?.hasPrefix("/") == true
         let runtime = isNamed ? RuntimeDirectory(environment: environment).path.replacing("$", with: "\\$") : "${XDG_RUNTIME_DIR}/ksso"
         return """
-            \(SessionFile.begin)
             KRB5_CONFIG=\(runtime)/krb5.conf:${KRB5_CONFIG:-/etc/krb5.conf}
-            \(SessionFile.end)
 
             """
     }
@@ -80,7 +86,6 @@ struct SessionSetUp {
         let name = shellWord(program)
         let start = "\(name) \(startsAgent ? verbs[0] : verbs[1])"
         return """
-            \(SessionFile.begin)
             \(start) >/dev/null 2>&1 || :
             ksso_runtime=${KSSO_RUNTIME_DIR-}
             case $ksso_runtime in /*) ;; *) ksso_runtime=${XDG_RUNTIME_DIR:+$XDG_RUNTIME_DIR/ksso} ;; esac
@@ -104,13 +109,12 @@ struct SessionSetUp {
                 esac
             fi
             unset ksso_runtime
-            \(SessionFile.end)
 
             """
     }
 
     /// Returns the file that the user's login shell reads: for bash, the first one that exists.
-    private static func profilePath(home: String, environment: [String: String]) -> String {
+    static func profilePath(home: String, environment: [String: String]) -> String {
         switch URL(fileURLWithPath: environment["SHELL"] ?? "/bin/sh").lastPathComponent {
         case "zsh":
             return "\(environment["ZDOTDIR"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home)/.zprofile"
@@ -183,8 +187,8 @@ extension SessionSetUp {
     /// What ``install()`` would change, in order.
     ///
     /// - Throws: `CommandFailure` if a file cannot be changed.
-    func pendingChanges() throws(CommandFailure) -> [(file: SessionFile, change: SessionFile.Change)] {
-        var changes: [(SessionFile, SessionFile.Change)] = []
+    func pendingChanges() throws(CommandFailure) -> [(file: MarkedFile, change: SettingsChange)] {
+        var changes: [(MarkedFile, SettingsChange)] = []
         for file in [environmentFile, profile] { if let change = try file.pendingChange() { changes.append((file, change)) } }
         return changes
     }
@@ -220,11 +224,17 @@ extension SessionSetUp {
     }
 
     /// The profiles of all login shells that ``install()`` may have changed.
-    private var profiles: [SessionFile] {
-        let home = Self.home(environment)
+    private var profiles: [MarkedFile] {
+        Self.profilePaths(environment: environment).map {
+            MarkedFile(path: $0, lines: profile.lines, marks: Self.marks, isOursAlone: false)
+        }
+    }
+
+    /// The profiles of all login shells.
+    static func profilePaths(environment: [String: String]) -> [String] {
+        let home = home(environment)
         let folders = [home] + [environment["ZDOTDIR"]].compactMap { $0 }.filter { $0.hasPrefix("/") && $0 != home }
-        let paths = [".profile", ".bash_profile", ".bash_login"].map { "\(home)/\($0)" } + folders.map { "\($0)/.zprofile" }
-        return paths.map { SessionFile(path: $0, text: profile.text, isOursAlone: false) }
+        return [".profile", ".bash_profile", ".bash_login"].map { "\(home)/\($0)" } + folders.map { "\($0)/.zprofile" }
     }
 
     /// Stops an agent that was started by hand, because it owns the sockets that systemd is about to bind.

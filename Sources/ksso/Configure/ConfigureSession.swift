@@ -53,16 +53,3 @@ struct ConfigureSession: AsyncParsableCommand {
         if results.contains(where: { !$0.isGood }) { throw CommandFailure(.failed) }
     }
 }
-
-/// `ksso configure`: configures other programs so that they share the tickets.
-struct ConfigureCommand: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "configure",
-        abstract: "Configure other programs to share the tickets: print, install, check or remove the required files.",
-        discussion: """
-            EXAMPLES:
-              ksso configure session --install
-            """,
-        subcommands: [ConfigureSession.self]
-    )
-}

@@ -1,0 +1,52 @@
+internal import CommandSupport
+internal import Foundation
+internal import Subprocess
+
+/// The proxy of npm.
+struct NpmSettings: ProgramSettings {
+    let context: SettingsContext
+    /// The file for all users, which depends on how npm was installed.
+    private let machinePath: String
+
+    let name = "npm"
+    let word = "npm"
+
+    init(_ context: SettingsContext) async {
+        self.context = context
+        machinePath = context.isMachine ? await Self.globalFile(context) ?? "/etc/npmrc" : "/etc/npmrc"
+    }
+
+    func files() -> [any SettingsFile] {
+        let client = ProxyClient(context: context)
+        return [
+            TextSettingsFile(
+                path: path,
+                settings: [("proxy", client.url), ("https-proxy", client.url), ("noproxy", client.exceptionList)],
+                separator: "=",
+                marks: context.marks(word),
+                mode: context.fileMode
+            )
+        ]
+    }
+
+    private var path: String {
+        if context.isMachine { return machinePath }
+        let named = context.environment["NPM_CONFIG_USERCONFIG"] ?? context.environment["npm_config_userconfig"]
+        return named.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(context.home)/.npmrc"
+    }
+
+    var notes: [String] { [ProxyClient(context: context).note] }
+
+    private static func globalFile(_ context: SettingsContext) async -> String? {
+        guard context.hasProgram("npm") else { return nil }
+        let result = try? await Subprocess.run(
+            .name("npm"),
+            arguments: ["config", "get", "globalconfig"],
+            input: .none,
+            output: .string(limit: 4096),
+            error: .discarded
+        )
+        let path = result?.standardOutput.trimmingCharacters(in: .whitespacesAndNewlines)
+        return path.flatMap { $0.hasPrefix("/") ? $0 : nil }
+    }
+}

@@ -37,7 +37,7 @@ struct DoctorTests {
         #expect(
             names == [
                 "profile", "configuration", "host", "name", "dns", "kdc", "clock", "account", "cache", "visibility", "session", "expiry",
-                "service", "keytab", "challenge", "token", "mutualAuthentication", "browser",
+                "service", "keytab", "challenge", "token", "mutualAuthentication", "browser", "git",
             ]
         )
         let page = try String(contentsOfFile: repositoryFile("Sources/KerberosSSO/KerberosSSO.docc/Checks.md"), encoding: .utf8)

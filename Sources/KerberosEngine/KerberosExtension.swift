@@ -66,7 +66,8 @@ public final class KerberosExtension: CredentialExtension {
         policy.decision(for: url, challenger: challenger)
     }
 
-    /// Answers a challenge with an `Authorization` header, or a proxy's with `Proxy-Authorization`; or signs in, refreshes or signs out, for the realm that covers the URL.
+    /// Answers a challenge with an `Authorization` header, or a proxy's with `Proxy-Authorization`; or signs in, refreshes or signs out,
+    /// for the realm that covers the URL.
     ///
     /// Returns `notHandled`, with the reasons, for an unknown operation and for a URL that no rule covers. A sign-in prompts only if the
     /// request allows it and there is a prompter. A refresh and a sign-out never prompt.

@@ -85,7 +85,8 @@ public struct AuthorizationRequest: Sendable {
     public var options: [String: String]
     /// The user ID of the requesting user, if other than the tickets' owner: requests of such users wait for a KDC in a queue of their own.
     package var guest: UInt32?
-    /// The plan for the URL and the challenger, if it has been decided on already. An extension whose policy did not make it decides itself.
+    /// The plan for the URL and the challenger, if it has been decided on already. An extension whose policy did not make it decides
+    /// itself.
     package var plan: AuthorizationPlan?
 
     /// Creates a request; by default it answers a challenge without prompting.

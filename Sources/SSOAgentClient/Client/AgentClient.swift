@@ -88,8 +88,8 @@ public final class AgentClient: CredentialExtension {
     /// seconds, and less often while they stay the same, down to about every twenty minutes.
     public func decision(for url: URL) -> AuthorizationDecision { decision(for: url, challenger: .origin) }
 
-    /// Returns the decision for an origin server or a proxy by the agent's configurations, as ``decision(for:)`` does. An agent of a version
-    /// that knows no proxies sends no rules for them, so every proxy is ignored.
+    /// Returns the decision for an origin server or a proxy by the agent's configurations, as ``decision(for:)`` does. An agent of a
+    /// version that knows no proxies sends no rules for them, so every proxy is ignored.
     public func decision(for url: URL, challenger: Challenger) -> AuthorizationDecision {
         let decision = knownDecision(for: url, challenger)
         if case .ignore = decision { recheck() }

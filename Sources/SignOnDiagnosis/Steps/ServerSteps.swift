@@ -193,12 +193,21 @@ struct ServerAnswer {
         return challenge.token == nil
     }
 
+    private func proxyRemedy(_ origin: String) -> String {
+        guard case .absent = NegotiateChallenge.find(in: proxyChallenges) else {
+            return
+                "If it is your organization's proxy, list it in ProxyHosts of the profile, and send the request through: ksso proxy run. "
+                + "Otherwise exclude \(origin) from the proxy (no_proxy)."
+        }
+        return "Exclude \(origin) from the proxy (no_proxy), or sign in to the proxy. ksso has no credentials for these schemes."
+    }
+
     func finding(of origin: String) -> Finding {
         let proxy = via.isEmpty ? "" : " The response came through a proxy (Via: \(via.joined(separator: ", ")))."
         if status == 407 || !proxyChallenges.isEmpty {
             return .failed(
                 "a proxy requires its own sign-in: it responds with status \(status), and offers \(Self.schemes(proxyChallenges)).\(proxy)",
-                remedy: "Exclude \(origin) from the proxy (no_proxy), or sign in to the proxy. ksso sends no ticket to a proxy."
+                remedy: proxyRemedy(origin)
             )
         }
         guard status == 401 else {

@@ -57,6 +57,24 @@ struct ExplainTests {
         #expect(try await station.ksso("header", url) == .failure(5, "not signed in to EXAMPLE.TEST. Sign in with: ksso login"))
     }
 
+    @Test(arguments: [
+        ("proxy.corp.test:3128", 0), ("http://PROXY.corp.test:3128/", 0), ("example.com:3128", 3), ("https://example.com/", 3),
+        ("10.0.0.1:3128", 3), ("pro xy:3128", 64),
+    ])
+    func `only a proxy in ProxyHosts is answered as a proxy`(address: String, status: Int) async throws {
+        try station.install("ProxyHosts: [proxy.corp.test]\n" + Self.rules)
+        let result = try await station.ksso("explain", "--proxy", address)
+        #expect(result.exitStatus == status, "\(result)")
+        switch status {
+        case 0:
+            #expect(result.output.contains("with a ticket for HTTP/proxy.corp.test"), "\(result)")
+            #expect(result.output.contains("  + proxyHost: proxy.corp.test in ProxyHosts of realm EXAMPLE.TEST"), "\(result)")
+            #expect(try await station.ksso("explain", "http://proxy.corp.test:3128").exitStatus == 3)
+        case 3: #expect(result.output.contains(" is not answered.\n"), "\(result)")
+        default: #expect(result.output.isEmpty)
+        }
+    }
+
     /// The exit status is 3 for the URL of another host and 64 for an invalid URL. `header` and `fetch` decide the same.
     @Test(arguments: [
         ("https://evilexample.com/", 3), ("https://example.com.evil.test/", 3), ("https://example.com@evil.test/", 3),

@@ -7,7 +7,7 @@ package enum Program {
         "krb5kdc": "krb5-kdc", "kdb5_util": "krb5-kdc", "kadmin.local": "krb5-admin-server", "kadmind": "krb5-admin-server",
         "kpasswd": "krb5-user",
         "kinit": "krb5-user", "klist": "krb5-user", "kvno": "krb5-user", "kdestroy": "krb5-user",
-        "apache2": "apache2-bin", "curl": "curl", "openssl": "openssl", "setsid": "util-linux", "setpriv": "util-linux",
+        "apache2": "apache2-bin", "squid": "squid", "curl": "curl", "openssl": "openssl", "setsid": "util-linux", "setpriv": "util-linux",
     ]
 
     /// Folders that are not in an ordinary user's `PATH`, in which Debian installs servers.

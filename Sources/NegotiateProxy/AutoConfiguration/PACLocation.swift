@@ -12,7 +12,9 @@ package struct PACLocation: Sendable, Hashable, CustomStringConvertible {
     }
 
     let place: Place
-    /// The location as it was configured, for messages.
+    /// The location as it was configured.
+    private let text: String
+    /// The location for messages.
     package let description: String
 
     /// Parses a path or URL.
@@ -20,7 +22,7 @@ package struct PACLocation: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: A `RoutingError` that names the location and says what is not supported.
     package init(_ text: String) throws(RoutingError) {
         let shown = text.escapedForDisplay(limit: 500)
-        description = shown
+        (self.text, description) = (text, shown)
         if text.hasPrefix("/") {
             place = .file(text)
             return
@@ -55,9 +57,9 @@ package struct PACLocation: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The location to which a server redirects; nil if the text is not a URL or has another scheme.
-    func redirected(to text: String) -> PACLocation? {
-        guard case .server(let origin, _) = place, let base = URL(string: description),
-            let absolute = URL(string: text, relativeTo: base)?.absoluteString, let location = try? PACLocation(absolute),
+    func redirected(to target: String) -> PACLocation? {
+        guard case .server(let origin, _) = place, let base = URL(string: self.text),
+            let absolute = URL(string: target, relativeTo: base)?.absoluteString, let location = try? PACLocation(absolute),
             case .server(let other, _) = location.place, other.scheme == origin.scheme
         else { return nil }
         return location

@@ -54,20 +54,24 @@ struct PACAnswerTests {
         #expect(PACEngine.needsNoEscape(result))
     }
 
-    @Test(arguments: [
+    static let encodings: [([UInt8], String)] = [
         (Array("var a = 'b';".utf8), "var a = 'b';"), ([0xEF, 0xBB, 0xBF] + Array("var a;".utf8), "var a;"),
         (Array("// ä 🙂".utf8), "// \\u00e4 \\ud83d\\ude42"), ([0x2F, 0x2F, 0xE4], "//\\u00e4"),
         ([0xFF, 0xFE, 0x61, 0, 0xE4, 0], "a\\u00e4"), ([0xFE, 0xFF, 0, 0x61, 0, 0xE4], "a\\u00e4"),
         (Array("var\u{A0}a;\u{2028}".utf8), "var a;\n"),
-    ])
+    ]
+
+    @Test(arguments: encodings)
     func `a script in any encoding is passed to the engine in ASCII`(bytes: [UInt8], text: String) throws {
         #expect(try PACScript(bytes).text == text)
     }
 
-    @Test(arguments: [
+    static let invalidScripts: [([UInt8], String)] = [
         ([], "is empty"), (Array(" \n".utf8), "is empty"), ([0x61, 0], "contains a NUL character"),
         ([UInt8](repeating: 0x20, count: PACScript.limit + 1), "is larger than 1 MiB"),
-    ])
+    ]
+
+    @Test(arguments: invalidScripts)
     func `bytes that are no script are an error`(bytes: [UInt8], clause: String) {
         let problem = #expect(throws: PACScript.Problem.self) { try PACScript(bytes) }
         #expect(problem?.clause == clause)

@@ -31,9 +31,9 @@ struct PACSourceTests {
     }
 
     @Test func `a file is fetched once without credentials`() async throws {
-        try await ScriptedServer.run { _ in
+        try await ScriptedServer.run({ _ in
             .response(200, body: "var \u{E4};")
-        } _: { server in
+        }) { server in
             let source = try source(url(server, "/proxy.pac?a=b"))
             for _ in 0..<3 { #expect(await result(source) == "var \\u00e4;") }
             #expect(server.requests.map(\.target) == ["/proxy.pac?a=b"])
@@ -44,38 +44,40 @@ struct PACSourceTests {
     }
 
     @Test func `redirects with the same scheme are followed`() async throws {
-        try await ScriptedServer.run { request in
+        try await ScriptedServer.run({ request in
             switch request.target {
             case "/proxy.pac": .redirect(302, to: "/b/c")
             case "/b/c": .redirect(307, to: "http://127.0.0.1:\(request.port)/b/d?e")
             default: .response(200, body: request.target)
             }
-        } _: { server in
+        }) { server in
             #expect(await result(try source(url(server))) == "/b/d?e")
         }
     }
 
     @Test(arguments: ["https://127.0.0.1/", "file:///etc/passwd", "ftp://127.0.0.1/", "http://user@127.0.0.1/", ""])
     func `a redirect to another scheme is an error`(location: String) async throws {
-        try await ScriptedServer.run { _ in
+        try await ScriptedServer.run({ _ in
             .redirect(301, to: location)
-        } _: { server in
+        }) { server in
             let message = await result(try source(url(server)))
             #expect(message.hasPrefix("The PAC file \(url(server)) redirects"), "\(message)")
         }
     }
 
-    @Test(arguments: [
+    static let faultyReplies: [(ScriptedServer.Reply, String)] = [
         (ScriptedServer.Reply.redirect(302, to: "/proxy.pac"), "redirects more than 5 times"), (.response(404), "replied with status 404"),
         (.response(200, body: " "), "is empty"), (.response(204), "replied with status 204"),
         (.response(200, body: String(repeating: "a", count: 1 << 20 + 1)), "is larger than 1 MiB"),
         (.raw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nvar a;"), "cannot be read"), (.raw("SSH-2.0\r\n\r\n"), "is not valid HTTP"),
         (.drop, "cannot be read"),
-    ])
+    ]
+
+    @Test(arguments: faultyReplies)
     func `a reply without a script is an error that names the file`(reply: ScriptedServer.Reply, problem: String) async throws {
-        try await ScriptedServer.run { _ in
+        try await ScriptedServer.run({ _ in
             reply
-        } _: { server in
+        }) { server in
             let message = await result(try source(url(server)))
             #expect(message.hasPrefix("The PAC file \(url(server)) ") && message.contains(problem) && message.hasSuffix("."), "\(message)")
         }
@@ -83,9 +85,9 @@ struct PACSourceTests {
 
     @Test(arguments: [ScriptedServer.Reply.silence, .partial("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nvar a;")])
     func `a server that does not finish is an error after the time limit`(reply: ScriptedServer.Reply) async throws {
-        try await ScriptedServer.run { _ in
+        try await ScriptedServer.run({ _ in
             reply
-        } _: { server in
+        }) { server in
             let message = await result(try source(url(server), limit: .seconds(1)))
             #expect(message.hasPrefix("The PAC file \(url(server)) c"), "\(message)")
         }
@@ -100,9 +102,9 @@ struct PACSourceTests {
 
     @Test func `a failed attempt is repeated after the retry time`() async throws {
         let isUp = Mutex(false)
-        try await ScriptedServer.run { _ in
+        try await ScriptedServer.run({ _ in
             isUp.withLock { $0 } ? .response(200, body: "var a;") : .response(503)
-        } _: { server in
+        }) { server in
             let source = try source(url(server))
             for _ in 0..<3 { #expect(await result(source).contains("status 503")) }
             #expect(server.requests.count == 1)
@@ -114,9 +116,9 @@ struct PACSourceTests {
 
     @Test func `an old script is fetched again and stays in use until then`() async throws {
         let body = Mutex("var a;")
-        try await ScriptedServer.run { _ in
+        try await ScriptedServer.run({ _ in
             .response(200, body: body.withLock { $0 })
-        } _: { server in
+        }) { server in
             let source = try source(url(server))
             #expect(await result(source) == "var a;")
             body.withLock { $0 = "var b;" }
@@ -131,9 +133,9 @@ struct PACSourceTests {
 
     @Test func `a script stays in use while its server fails`() async throws {
         let isUp = Mutex(true)
-        try await ScriptedServer.run { _ in
+        try await ScriptedServer.run({ _ in
             isUp.withLock { $0 } ? .response(200, body: "var a;") : .response(503)
-        } _: { server in
+        }) { server in
             let source = try source(url(server))
             #expect(await result(source) == "var a;")
             isUp.withLock { $0 = false }
@@ -150,9 +152,9 @@ struct PACSourceTests {
 
     @Test func `a script whose evaluation failed is fetched again`() async throws {
         let body = Mutex("var a;")
-        try await ScriptedServer.run { _ in
+        try await ScriptedServer.run({ _ in
             .response(200, body: body.withLock { $0 })
-        } _: { server in
+        }) { server in
             let source = try source(url(server))
             let first = try await source.script()
             await source.evaluationFailed(of: first)

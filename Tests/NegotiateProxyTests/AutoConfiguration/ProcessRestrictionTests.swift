@@ -23,9 +23,9 @@ struct ProcessRestrictionTests {
             report(7, socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0) < 0 && errno == EAFNOSUPPORT)
             report(8, kill(parent, 0) < 0 && errno == EPERM)
             var process: pid_t = 0
-            var words: [UnsafeMutablePointer<CChar>?] = [strdup("true"), nil]
-            report(9, posix_spawn(&process, "/bin/true", nil, nil, &words, nil) != 0)
-            report(10, execv("/bin/true", &words) < 0 && errno == EPERM)
+            let words: [UnsafeMutablePointer<CChar>?] = [strdup("true"), nil]
+            report(9, posix_spawn(&process, "/bin/true", nil, nil, words, nil) != 0)
+            report(10, execv("/bin/true", words) < 0 && errno == EPERM)
             report(11, listen(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0), 1) < 0 && errno == EPERM)
             if applied.contains(.files) {
                 report(12, open("/proc/self/environ", O_RDONLY) < 0 && errno == EACCES)
@@ -33,7 +33,7 @@ struct ProcessRestrictionTests {
             }
             if applied.contains(.ports) {
                 report(14, connectError(port: 80) == EACCES)
-                report(15, connectError(port: 53) == ECONNREFUSED)
+                report(15, connectError(port: 53) != EACCES)
             }
             _exit(0)
         }

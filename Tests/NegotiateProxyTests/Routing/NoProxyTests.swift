@@ -1,6 +1,5 @@
 import Foundation
 import Subprocess
-import TestSupport
 import Testing
 
 @testable import NegotiateProxy
@@ -20,16 +19,21 @@ struct NoProxyTests {
         var target: RouteTarget { RouteTarget(url: "http://\(host)/", host: host, port: port ?? 80) }
     }
 
-    @Test(arguments: try FixtureFile.load("Routing/no-proxy", in: .module, as: [Vector].self))
+    @Test(arguments: try vectors())
     func `an entry covers the expected hosts`(_ vector: Vector) {
         #expect((NoProxy(vector.list).entry(covering: vector.target) != nil) == vector.covered)
         #expect((NoProxy(entries: [vector.list]).entry(covering: vector.target) != nil) == vector.covered)
     }
 
+    private static func vectors() throws -> [Vector] {
+        let folder = Bundle.module.resourceURL ?? Bundle.module.bundleURL
+        return try JSONDecoder().decode([Vector].self, from: Data(contentsOf: folder.appending(path: "Fixtures/Routing/no-proxy.json")))
+    }
+
     /// The fixture marks the vectors in which curl differs. Before version 7.86 curl read the list by other rules.
     @Test(.enabled("curl 7.86 or later is not installed") { await CurlVersion.installed >= (7, 86) })
     func `the installed curl treats the same hosts as covered`() async throws {
-        for vector in try FixtureFile.load("Routing/no-proxy", in: .module, as: [Vector].self) where vector.curl == nil {
+        for vector in try Self.vectors() where vector.curl == nil {
             let host = vector.host.contains(":") ? "[\(vector.host)]" : vector.host
             // Nothing listens at these ports: the error names the one to which curl connected, 1 for the proxy and 2 for the host itself.
             let result = try await run(

@@ -11,7 +11,7 @@ struct ProxyEnvironmentTests {
         return routes.map(\.description).joined(separator: "; ")
     }
 
-    @Test(arguments: [
+    static let readings: [([String: String], String, String)] = [
         (["http_proxy": "http://p.example:3128"], "PROXY p.example:3128", "DIRECT"),
         (["http_proxy": "p.example:3128"], "PROXY p.example:3128", "DIRECT"),
         (["http_proxy": "HTTP://p.example:3128/path"], "PROXY p.example:3128", "DIRECT"),
@@ -28,7 +28,9 @@ struct ProxyEnvironmentTests {
         (["ALL_PROXY": "p.example:1", "NO_PROXY": ".example"], "DIRECT", "DIRECT"),
         (["ALL_PROXY": "p.example:1", "NO_PROXY": "*", "no_proxy": "other.test"], "PROXY p.example:1", "PROXY p.example:1"),
         ([:], "DIRECT", "DIRECT"),
-    ])
+    ]
+
+    @Test(arguments: readings)
     func `the variables are read as by curl`(variables: [String: String], http: String, https: String) throws {
         #expect(try route("http://www.example/", variables) == http)
         #expect(try route("https://www.example/", variables) == https)

@@ -78,7 +78,8 @@ struct PACRoutesTests {
 
     @Test(arguments: [
         ("function FindProxyForURL(url, host) {\n  return (;\n}", "is not valid (line 2: SyntaxError"),
-        ("<html>Sign in to the network</html>", "is not valid (line 1: "), ("var a;", "failed for www.corp.example ("),
+        ("<html>Sign in to the network</html>", "failed for www.corp.example (Javascript function FindProxyForURL not defined)"),
+        ("var a;", "failed for www.corp.example ("),
         ("function FindProxyForURL(url, host) {\n  return missing.value;\n}", "(line 2: ReferenceError: missing is not defined)"),
         ("function FindProxyForURL(url, host) { throw 'out of order'; }", "(uncaught exception: out of order)"),
         ("function FindProxyForURL(url, host) { throw 'a\\u001b[2J\\nb'; }", "\\u{1b}"),

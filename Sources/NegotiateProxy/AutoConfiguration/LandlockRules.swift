@@ -34,19 +34,22 @@
                 }
             let portRights: UInt64 = version >= 4 ? 0b11 : 0
             let scopes: UInt64 = version >= 6 ? 0b11 : 0
-            let attributes = [fileRights, portRights, scopes]
-            let size = version >= 6 ? 24 : version >= 4 ? 16 : 8
+            if portRights != 0, restrict([fileRights, portRights, scopes], size: version >= 6 ? 24 : 16, call) { return [.files, .ports] }
+            return restrict([fileRights], size: 8, call) ? [.files] : []
+        }
+
+        /// Applies a ruleset (struct landlock_ruleset_attr); false if the kernel refuses a part of it.
+        private static func restrict(_ attributes: [UInt64], size: Int, _ call: SystemCall) -> Bool {
             let ruleset = unsafe attributes.withUnsafeBytes { call(createRuleset, Int(bitPattern: $0.baseAddress), size, 0) }
-            guard ruleset >= 0 else { return [] }
+            guard ruleset >= 0 else { return false }
             defer { close(Int32(ruleset)) }
             for path in readable { allowReading(path, ruleset, call) }
-            if portRights != 0 {
+            if attributes.count > 1 {
                 let rule: [UInt64] = [connectTCP, 53]
                 let added = unsafe rule.withUnsafeBytes { call(addRule, ruleset, 2, Int(bitPattern: $0.baseAddress)) }
-                guard added == 0 else { return [] }
+                guard added == 0 else { return false }
             }
-            guard call(restrictSelf, ruleset) == 0 else { return [] }
-            return portRights == 0 ? [.files] : [.files, .ports]
+            return call(restrictSelf, ruleset) == 0
         }
 
         /// Adds a rule for a directory. One that does not exist needs none.

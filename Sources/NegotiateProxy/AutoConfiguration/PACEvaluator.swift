@@ -111,6 +111,10 @@ package actor PACEvaluator {
             let reason = "cannot be evaluated, because \(PACEngine.library) cannot be loaded"
             throw RoutingError("The PAC file \(location) \(reason): install the package libpacparser1.")
         }
+        guard reply.lacksRestrictions != true else {
+            let reason = "is not evaluated, because this system cannot restrict the process that would do it (seccomp)"
+            throw RoutingError("The PAC file \(location) \(reason): list the proxies in ProxyServers of the profile instead.")
+        }
         if let failure = reply.failure {
             throw RoutingError("The PAC file \(location) is not valid (\(failure.escapedForDisplay(limit: 300))): correct it.")
         }

@@ -17,6 +17,8 @@ struct PACReply: Codable, Hashable {
     var failure: String?
     /// Whether the failure is that the engine is not installed.
     var lacksEngine: Bool?
+    /// Whether the failure is that the process could not give up what it must not have.
+    var lacksRestrictions: Bool?
     /// What was taken from the process, in the reply to the script.
     var restrictions: [ProcessRestriction]?
 

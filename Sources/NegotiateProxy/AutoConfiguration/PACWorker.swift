@@ -16,6 +16,8 @@ package enum PACWorker {
     /// The arguments of the hidden command.
     package static let arguments = ["proxy", "evaluate-pac"]
 
+    /// What the process must have given up. Landlock is not in every kernel.
+    private static let required: [ProcessRestriction] = [.privileges, .systemCalls]
     /// The memory that a script may use, in bytes.
     private static let memory = 128 << 20
     /// The processor time of one evaluation in seconds, for the case that the process that would stop it has exited.
@@ -37,6 +39,8 @@ package enum PACWorker {
 
     private static func reply(to request: PACRequest, _ engine: PACEngine?, _ restrictions: [ProcessRestriction]) -> PACReply {
         guard let engine else { return PACReply(failure: "", lacksEngine: true) }
+        // The engine is old and its input untrusted: without the filter a script could use the user's tickets.
+        guard Set(restrictions).isSuperset(of: required) else { return PACReply(failure: "", lacksRestrictions: true) }
         do throws(PACEngine.Failure) {
             if let script = request.script {
                 try engine.load(script)

@@ -22,7 +22,7 @@ extension ProcessRestriction {
             guard call(SystemCall.prctl, 38, 1) == 0 else { return applied }
             applied.append(.privileges)
             applied += LandlockRules.apply(call)
-            if SystemCallFilter.apply(call) { applied.append(.systemCalls) }
+            if SystemCallFilter.apply(call, permitsTCP: applied.contains(.ports)) { applied.append(.systemCalls) }
         #endif
         return applied
     }

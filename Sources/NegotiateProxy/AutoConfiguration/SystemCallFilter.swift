@@ -9,7 +9,8 @@
     ///
     /// The lists have what memory management, clocks, getaddrinfo(3) and loading its modules need. Of sockets, only those of IP and of
     /// the kernel's routing table can be created, so that neither an agent nor a key store can be reached through its Unix socket. Names that
-    /// only a service with a Unix socket can resolve (nscd, sssd, Avahi) are therefore not found.
+    /// only a service with a Unix socket can resolve (nscd, sssd, Avahi) are therefore not found. On a kernel that cannot restrict TCP ports,
+    /// only UDP is possible, because the local proxy serves every process of this user.
     enum SystemCallFilter {
         #if arch(x86_64)
             private static let architecture: UInt32 = 0xC000_003E
@@ -50,9 +51,11 @@
         }
 
         /// Applies the filter to all threads; false if the kernel or the processor does not support it.
-        static func apply(_ call: SystemCall) -> Bool {
+        ///
+        /// - Parameter permitsTCP: Whether TCP sockets can be created.
+        static func apply(_ call: SystemCall, permitsTCP: Bool) -> Bool {
             guard architecture != 0 else { return false }
-            let instructions = program.map(\.word)
+            let instructions = program(permitsTCP: permitsTCP).map(\.word)
             return unsafe instructions.withUnsafeBytes { code in
                 // struct sock_fprog: the number of instructions, padding, and their address.
                 let header: [UInt64] = [UInt64(instructions.count), UInt64(UInt(bitPattern: code.baseAddress))]
@@ -80,13 +83,15 @@
             static func ifAnyBit(_ bits: UInt32) -> Instruction { Instruction(0x45, bits, 0, 1) }
             /// Skips a number of instructions if the loaded value is not equal.
             static func unlessEqual(_ value: UInt32, skip count: Int) -> Instruction { Instruction(0x15, value, 0, UInt8(count)) }
+            /// Keeps these bits of the loaded value.
+            static func mask(_ bits: UInt32) -> Instruction { Instruction(0x54, bits) }
             /// Skips a number of instructions.
             static func skip(_ count: UInt32) -> Instruction { Instruction(0x05, count) }
             static func end(_ verdict: Verdict) -> Instruction { Instruction(0x06, verdict.rawValue) }
         }
 
-        private static var program: [Instruction] {
-            var result = start + rule(for: socket, socketRule)
+        private static func program(permitsTCP: Bool) -> [Instruction] {
+            var result = start + rule(for: socket, socketRule(permitsTCP: permitsTCP))
             // Neither writing, creating nor truncating: O_WRONLY, O_RDWR, O_CREAT, O_TRUNC and O_TMPFILE.
             result += rule(for: openat, [.load(argument(2)), .ifAnyBit(0x40_0243), .end(.refuse), .end(.allow)])
             // Signals, such as that of abort(3), and limits only of this process.
@@ -105,12 +110,17 @@
             ]
         }
 
-        /// AF_INET, AF_INET6, and AF_NETLINK with the protocol NETLINK_ROUTE, by which getaddrinfo(3) finds the address families in use.
-        private static var socketRule: [Instruction] {
-            [
-                .load(argument(0)), .ifEqual(2), .end(.allow), .ifEqual(10), .end(.allow), .unlessEqual(16, skip: 3),
-                .load(argument(2)), .ifEqual(0), .end(.allow), .end(.refuseFamily),
-            ]
+        /// AF_INET and AF_INET6, for all types or only for SOCK_DGRAM, and AF_NETLINK with the protocol NETLINK_ROUTE, by which getaddrinfo(3)
+        /// finds the address families in use.
+        private static func socketRule(permitsTCP: Bool) -> [Instruction] {
+            let address: [Instruction] =
+                permitsTCP
+                // The upper bits of the type are flags.
+                ? [.end(.allow)] : [.load(argument(1)), .mask(0xF), .ifEqual(2), .end(.allow), .end(.refuseFamily)]
+            return [
+                .load(argument(0)), .unlessEqual(16, skip: 4), .load(argument(2)), .ifEqual(0), .end(.allow), .end(.refuseFamily),
+                .ifEqual(2), .skip(3), .ifEqual(10), .skip(1), .end(.refuseFamily),
+            ] + address
         }
 
         /// Instructions for one call, which all end.

@@ -1,6 +1,7 @@
 internal import CommandSupport
 internal import Foundation
 internal import Subprocess
+internal import SystemPackage
 
 /// The proxy of npm.
 struct NpmSettings: ProgramSettings {
@@ -39,14 +40,20 @@ struct NpmSettings: ProgramSettings {
 
     private static func globalFile(_ context: SettingsContext) async -> String? {
         guard context.hasProgram("npm") else { return nil }
+        // Without the settings of the working directory and of the caller's environment, which could name any file for root to write.
         let result = try? await Subprocess.run(
             .name("npm"),
             arguments: ["config", "get", "globalconfig"],
+            environment: .custom([
+                "PATH": context.environment["PATH"] ?? "/usr/bin:/bin", "HOME": context.home, "npm_config_userconfig": "/dev/null",
+                "npm_config_logs_max": "0",
+            ]),
+            workingDirectory: "/",
             input: .none,
             output: .string(limit: 4096),
             error: .discarded
         )
         let path = result?.standardOutput.trimmingCharacters(in: .whitespacesAndNewlines)
-        return path.flatMap { $0.hasPrefix("/") ? $0 : nil }
+        return path.flatMap { $0.hasPrefix("/") && $0.hasSuffix("/etc/npmrc") ? $0 : nil }
     }
 }

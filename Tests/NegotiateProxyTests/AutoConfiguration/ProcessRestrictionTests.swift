@@ -26,7 +26,7 @@ struct ProcessRestrictionTests {
             let words: [UnsafeMutablePointer<CChar>?] = [strdup("true"), nil]
             report(9, posix_spawn(&process, "/bin/true", nil, nil, words, nil) != 0)
             report(10, execv("/bin/true", words) < 0 && errno == EPERM)
-            report(11, listen(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0), 1) < 0 && errno == EPERM)
+            report(11, listen(socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0), 1) < 0 && errno == EPERM)
             if applied.contains(.files) {
                 report(12, open("/proc/self/environ", O_RDONLY) < 0 && errno == EACCES)
                 report(13, open("/root", O_RDONLY) < 0 && open("/tmp", O_RDONLY) < 0 && errno == EACCES)

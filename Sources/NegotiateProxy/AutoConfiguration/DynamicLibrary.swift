@@ -8,9 +8,9 @@
 
 /// A library that is loaded while the program runs (dlopen(3)).
 ///
-/// Only target Kerberos imports C, at build time. The engine for PAC files is not part of that, because it is needed only by users with a PAC
-/// file: neither the build nor the package may require it. This file is the only one that looks up C functions by name; their types are
-/// declared where they are called.
+/// Only target Kerberos imports C, at build time. The engine for PAC files is not part of that, because it is needed only by users
+/// with a PAC file: neither the build nor the package may require it. This file is the only one that looks up C functions by name;
+/// their types are declared where they are called.
 @safe struct DynamicLibrary {
     // A handle of dlopen(3), valid as long as the process: the library is never unloaded.
     private nonisolated(unsafe) let handle: UnsafeMutableRawPointer?

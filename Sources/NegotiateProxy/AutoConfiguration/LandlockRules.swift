@@ -7,8 +7,8 @@
 
     /// The rules for files and ports of the process that evaluates PAC files (landlock(7)).
     ///
-    /// A ticket cache in a file, a private key or the agent's socket must stay out of reach even if a script takes over the engine, which has
-    /// seen no security update for many years.
+    /// A ticket cache in a file, a private key or the agent's socket must stay out of reach even if a script takes over the engine,
+    /// which has seen no security update for many years.
     enum LandlockRules {
         /// What name resolution reads: libraries, the settings in /etc, and the files to which /etc/resolv.conf may link.
         private static let readable = [

@@ -11,8 +11,8 @@ enum OwnAddress {
     /// Addresses of the network for documentation (RFC 5737), which follows the default route, and of the private networks (RFC 1918).
     private static let destinations: [(UInt8, UInt8, UInt8, UInt8)] = [(192, 0, 2, 1), (10, 0, 0, 1), (172, 16, 0, 1), (192, 168, 0, 1)]
 
-    /// The source address of packets to other networks, or `127.0.0.1` without a network. No packet is sent: connecting a datagram socket
-    /// only selects the route.
+    /// The source address of packets to other networks, or `127.0.0.1` without a network. No packet is sent: connecting a datagram
+    /// socket only selects the route.
     static func current() -> String {
         for destination in destinations {
             if let address = source(of: destination) { return address }

@@ -2,8 +2,8 @@ internal import SystemSupport
 
 /// What the function FindProxyForURL of a PAC file returned, such as `PROXY a:3128; PROXY b:3128; DIRECT`.
 ///
-/// Browsers send a request directly if the answer is empty, is not a string, or has only kinds that they do not know. Here these are errors,
-/// because a request that a rule sends to a proxy must not leave without it.
+/// Browsers send a request directly if the answer is empty, is not a string, or has only kinds that they do not know. Here these are
+/// errors, because a request that a rule sends to a proxy must not leave without it.
 struct PACAnswer {
     /// The greatest number of routes that are read.
     static let limit = 32

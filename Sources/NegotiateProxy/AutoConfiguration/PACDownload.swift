@@ -7,8 +7,8 @@ internal import SystemSupport
 
 /// Fetches a PAC file from a web server: without a proxy, without credentials, and with limits on size and time.
 ///
-/// It is not the client of the package for a reason: how requests leave is what the file decides, and a ticket for the server of the PAC
-/// file would be one that no host rule allows.
+/// It is not the client of the package for a reason: how requests leave is what the file decides, and a ticket for the server of the
+/// PAC file would be one that no host rule allows.
 struct PACDownload: Sendable {
     /// The greatest number of redirects. They may only lead to URLs with the same scheme.
     private static let redirects = 5

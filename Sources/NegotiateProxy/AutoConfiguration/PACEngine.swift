@@ -10,8 +10,9 @@ internal import Synchronization
 
 /// The JavaScript engine of libpacparser, which exists once in a process.
 ///
-/// Its functions are not safe to call with untrusted texts: it inserts the URL and the host into a script without escapes, and version 1.3
-/// writes beyond a buffer if the URL has an apostrophe. ``answer(url:host:)`` therefore accepts only texts that need no escape.
+/// Its functions are not safe to call with untrusted texts: it inserts the URL and the host into a script without escapes, and
+/// version 1.3 writes beyond a buffer if the URL has an apostrophe. ``answer(url:host:)`` therefore accepts only texts that need no
+/// escape.
 @safe struct PACEngine {
     /// The engine's message for a script that does not parse or throws.
     struct Failure: Error {

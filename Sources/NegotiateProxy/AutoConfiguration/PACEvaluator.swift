@@ -7,7 +7,8 @@ internal import SystemSupport
 /// let routes = PACRoutes(PACSource(try PACLocation("http://wpad.corp.example/proxy.pac")), evaluator)
 /// ```
 ///
-/// A process answers one question at a time, in microseconds unless the script asks DNS. A question waits for a process if all are busy.
+/// A process answers one question at a time, in microseconds unless the script asks DNS. A question waits for a process if all are
+/// busy.
 package actor PACEvaluator {
     /// The limits of the evaluation.
     package struct Limits: Sendable {

@@ -36,8 +36,8 @@ enum ProcessRestriction: String, Codable, Hashable, CaseIterable {
     case files
     /// It can open TCP connections only to port 53, and can listen at no port (Landlock, from Linux 6.7).
     case ports
-    /// It can make only the system calls that JavaScript and DNS need (seccomp): among others, it can start no process, connect to no Unix
-    /// socket, and access no other process.
+    /// It can make only the system calls that JavaScript and DNS need (seccomp): among others, it can start no process, connect to no
+    /// Unix socket, and access no other process.
     case systemCalls
 }
 

@@ -5,8 +5,8 @@
 /// let routes = PACRoutes(PACSource(try PACLocation("http://wpad.corp.example/proxy.pac")), evaluator)
 /// ```
 ///
-/// A file that cannot be read, does not parse, throws, or exceeds the time limit is an error that names it: the request fails instead of
-/// leaving without the proxy. Upstream proxies that could not be reached are tried last for 30 seconds.
+/// A file that cannot be read, does not parse, throws, or exceeds the time limit is an error that names it: the request fails instead
+/// of leaving without the proxy. Upstream proxies that could not be reached are tried last for 30 seconds.
 package struct PACRoutes: RouteSource {
     private let source: PACSource
     private let evaluator: PACEvaluator

@@ -2,9 +2,9 @@ internal import SystemSupport
 
 /// The script of a PAC file, which is read when it is first needed, and again when it may have changed.
 ///
-/// A file is read again when it is changed or replaced. A URL is fetched again after 15 minutes, in the background, and when the evaluation
-/// has failed. If that fails, the former script stays in use and the next attempt is made after some time. Without a former script the
-/// requests fail with the reason.
+/// A file is read again when it is changed or replaced. A URL is fetched again after 15 minutes, in the background, and when the
+/// evaluation has failed. If that fails, the former script stays in use and the next attempt is made after some time. Without a
+/// former script the requests fail with the reason.
 package actor PACSource {
     /// When a URL is fetched again.
     package struct Intervals: Sendable {

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// The URLs that are passed to PAC files.
 enum PACURL {
-    /// The URL as browsers pass it to a PAC file: without the scheme's own port, and for https without the path, which only the client and
-    /// the server of a tunnel may know.
+    /// The URL as browsers pass it to a PAC file: without the scheme's own port, and for https without the path, which only the
+    /// client and the server of a tunnel may know.
     static func text(for target: RouteTarget) -> String {
         var url = target.url
         if let fragment = url.firstIndex(of: "#") { url = String(url[..<fragment]) }

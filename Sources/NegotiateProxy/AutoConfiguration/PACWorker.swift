@@ -10,8 +10,8 @@ internal import Foundation
 
 /// The process that evaluates a PAC file, because its script is as little trusted as the server that it comes from.
 ///
-/// The program calls ``run()`` for its hidden command `proxy evaluate-pac` while the process has only one thread. Each line of the standard
-/// input is a `PACRequest`, each line of the standard output the `PACReply`. ``PACEvaluator`` is the other end.
+/// The program calls ``run()`` for its hidden command `proxy evaluate-pac` while the process has only one thread. Each line of the
+/// standard input is a `PACRequest`, each line of the standard output the `PACReply`. ``PACEvaluator`` is the other end.
 package enum PACWorker {
     /// The arguments of the hidden command.
     package static let arguments = ["proxy", "evaluate-pac"]

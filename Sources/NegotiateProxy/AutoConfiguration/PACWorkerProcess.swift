@@ -30,8 +30,8 @@ final class PACWorkerProcess: Sendable {
         case failure
     }
 
-    /// The process's whole environment: the C library's resolver waits at most two seconds for each server, because a name that no server
-    /// resolves must not use up the time of an evaluation.
+    /// The process's whole environment: the C library's resolver waits at most two seconds for each server, because a name that no
+    /// server resolves must not use up the time of an evaluation.
     private static let environment = ["LC_ALL": "C", "RES_OPTIONS": "timeout:2 attempts:1"]
 
     private let process: pid_t

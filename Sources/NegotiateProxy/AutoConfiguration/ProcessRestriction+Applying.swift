@@ -9,8 +9,8 @@ internal import Foundation
 #endif
 
 extension ProcessRestriction {
-    /// Takes from this process what the evaluation of a script does not need, and returns what succeeded. A kernel without Landlock is too
-    /// old for `files` or `ports`; the rest works on every supported system.
+    /// Takes from this process what the evaluation of a script does not need, and returns what succeeded. A kernel without Landlock
+    /// is too old for `files` or `ports`; the rest works on every supported system.
     ///
     /// - Parameter memory: The memory in bytes that the process may use beyond its present memory.
     static func applyAll(memory: Int) -> [ProcessRestriction] {

@@ -8,7 +8,8 @@ struct NetworkAddress: Sendable, Hashable {
     /// Whether this is an IPv4 address.
     var isIPv4: Bool { value >> 32 == 0xFFFF }
 
-    /// Parses an address. An IPv4 address may have any spelling that resolvers accept, an IPv6 address has no brackets; its zone is ignored.
+    /// Parses an address. An IPv4 address may have any spelling that resolvers accept, an IPv6 address has no brackets; its zone is
+    /// ignored.
     init?(_ text: some StringProtocol) {
         if text.utf8.contains(UInt8(ascii: ":")) {
             let end = text.utf8.firstIndex(of: UInt8(ascii: "%")) ?? text.endIndex
@@ -32,8 +33,8 @@ struct AddressRange: Sendable, Hashable {
     /// Creates a range of one address.
     init(_ address: NetworkAddress) { (base, prefixLength) = (address, 128) }
 
-    /// Creates the range of an address with a prefix length, which is at most 32 for an IPv4 address and at most 128 for an IPv6 address.
-    /// Returns nil for another length.
+    /// Creates the range of an address with a prefix length, which is at most 32 for an IPv4 address and at most 128 for an IPv6
+    /// address. Returns nil for another length.
     init?(_ address: NetworkAddress, prefixLength: Int, isWrittenAsIPv4: Bool) {
         let unused = isWrittenAsIPv4 ? 96 : 0
         guard (0...(128 - unused)).contains(prefixLength) else { return nil }

@@ -1,4 +1,5 @@
-/// The routes of a configuration: direct for the hosts of `no_proxy`, then as the PAC file or the list of upstream proxies says, else direct.
+/// The routes of a configuration: direct for the hosts of `no_proxy`, then as the PAC file or the list of upstream proxies says, else
+/// direct.
 ///
 /// ```swift
 /// let routes = ConfiguredRoutes(noProxy: NoProxy(entries: profile.noProxy), otherwise: UpstreamProxies(servers))

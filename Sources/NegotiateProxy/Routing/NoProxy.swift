@@ -13,12 +13,13 @@
 /// | `10.0.0.0/8`, `2001:db8::/32` | the addresses with these first bits |
 /// | `*` as the only entry | every host |
 ///
-/// Entries are separated by commas or white space. Case and one trailing dot make no difference. A name is never resolved, so an entry with
-/// an address covers only requests to an address.
+/// Entries are separated by commas or white space. Case and one trailing dot make no difference. A name is never resolved, so an
+/// entry with an address covers only requests to an address.
 ///
 /// curl differs in these points: it compares an entry with a port or with brackets as a name, which no host has; recent versions stop
-/// reading at white space without a comma; it does not compare IPv4-mapped IPv6 addresses with IPv4 addresses; and it reads the prefix length
-/// 0 as a whole address. The fixture `no-proxy.json` of the tests marks each difference, and a test compares the rest with the installed curl.
+/// reading at white space without a comma; it does not compare IPv4-mapped IPv6 addresses with IPv4 addresses; and it reads the
+/// prefix length 0 as a whole address. The fixture `no-proxy.json` of the tests marks each difference, and a test compares the rest
+/// with the installed curl.
 ///
 /// Other programs read the same list differently: for Go's standard library, `.corp.example` does not cover `corp.example` itself. The
 /// `*.corp.example` of browsers' bypass lists covers no host here, and is reported in ``ignored``.

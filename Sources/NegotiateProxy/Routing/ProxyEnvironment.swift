@@ -4,8 +4,8 @@ internal import SystemSupport
 /// The routes that the variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` name, read as curl reads them.
 ///
 /// `http_proxy` is read only in lower case, because a web server sets `HTTP_PROXY` for its CGI programs from a request's field `Proxy`.
-/// The other variables are read in lower case, else in upper case. An empty variable counts as not set. A value is a host with an optional
-/// `http://` and an optional port, which is 1080 by default.
+/// The other variables are read in lower case, else in upper case. An empty variable counts as not set. A value is a host with an
+/// optional `http://` and an optional port, which is 1080 by default.
 ///
 /// Unlike curl, this refuses what the local proxy cannot do: a proxy with a password in its URL, TLS to the proxy, and SOCKS.
 package struct ProxyEnvironment: RouteSource {

@@ -4,7 +4,8 @@
 /// let routes = UpstreamProxies([try ProxyServer("proxy-1.corp.example:3128"), try ProxyServer("proxy-2.corp.example:3128")])
 /// ```
 ///
-/// A server that cannot be reached is tried last for 30 seconds. If no server can be reached, a request fails: it is never sent directly.
+/// A server that cannot be reached is tried last for 30 seconds. If no server can be reached, a request fails: it is never sent
+/// directly.
 package struct UpstreamProxies: RouteSource {
     private let routes: [ProxyRoute]
     /// The servers that could not be reached.

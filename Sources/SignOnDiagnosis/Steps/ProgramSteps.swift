@@ -15,8 +15,9 @@ extension DiagnosticStep {
             guard let plan = findings.server.plan, let inspect = findings.subject.inspectPrograms else { return .nothing }
             let reports = await inspect(kind, plan.origin, findings.sso.kerberos.policy.configurations)
             guard !reports.isEmpty else { return .skipped(absence) }
-            let faults = reports.flatMap { report in report.faults.map { (text: "\(report.name): \($0.text)", remedy: $0.remedy) } }
-            guard !faults.isEmpty else { return .ok("\(reports.map(\.name).joined(separator: ", ")): the settings allow the host.") }
+            func label(_ programs: String) -> String { programs == name ? "" : "\(programs): " }
+            let faults = reports.flatMap { report in report.faults.map { (text: label(report.name) + $0.text, remedy: $0.remedy) } }
+            guard !faults.isEmpty else { return .ok("\(label(reports.map(\.name).joined(separator: ", ")))the settings allow the host.") }
             var remedies: [String] = []
             for remedy in faults.compactMap(\.remedy) where !remedies.contains(remedy) { remedies.append(remedy) }
             return .warning(

@@ -36,6 +36,8 @@ struct JSONSettingsFile: SettingsFile {
 
     var missingText: String { "\(path): \(settings.map(\.name).joined(separator: ", "))" }
 
+    func clause(_ change: SettingsChange) -> String { change == .creation ? "\(change)" : "add these settings" }
+
     /// The file as it is, and as it will be.
     private struct Edit {
         var document: JSONText

@@ -78,6 +78,8 @@ protocol SettingsFile: Sendable {
     var isShared: Bool { get }
     /// What `--check` reports if the settings are not there.
     var missingText: String { get }
+    /// Returns a clause that says what a change does.
+    func clause(_ change: SettingsChange) -> String
     /// What ``install()`` would do; nil if the settings are there.
     ///
     /// - Throws: `CommandFailure` if a setting of others is in the way, or the file cannot be read.
@@ -94,6 +96,7 @@ protocol SettingsFile: Sendable {
 
 extension SettingsFile {
     var missingText: String { path }
+    func clause(_ change: SettingsChange) -> String { "\(change)" }
 
     /// The text with indented lines.
     var indentedText: String { text.split(separator: "\n").map { "    \($0)\n" }.joined() }

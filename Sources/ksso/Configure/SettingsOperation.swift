@@ -75,7 +75,7 @@ struct SettingsOperation {
             )
         }
         var text = ""
-        for (file, change) in changes { text += "\n\(file.path): \(change)\n\(file.indentedText)" }
+        for (file, change) in changes { text += "\n\(file.path): \(file.clause(change))\n\(file.indentedText)" }
         let question = "\(text)\nTo remove these changes later, run: \(command("--uninstall"))\nMake these changes? [Y/n] "
         return await BlockingCall.run { TerminalQuestion.agrees(to: question) }
     }

@@ -197,10 +197,10 @@ struct DoctorServerTests {
     func `the doctor warns if git would ask for a user name`() async throws {
         let git = try check("git", try await diagnose("http://localhost/"))
         #expect(git.verdict == .warning && git.remedy == "ksso configure git --install", "\(git)")
-        #expect(git.detail == "git: http.emptyAuth is not set for http://localhost, so git asks for a user name.")
+        #expect(git.detail == "http.emptyAuth is not set for http://localhost, so git asks for a user name.")
         #expect(try await station.ksso("configure", "git", "--user", "--install").exitStatus == 0)
         let after = try check("git", try await diagnose("http://localhost/"))
-        #expect(after.verdict == .ok && after.detail == "git: the settings allow the host.", "\(after)")
+        #expect(after.verdict == .ok && after.detail == "the settings allow the host.", "\(after)")
         // git's sections apply to one port.
         let port = try check("git", try await diagnose("http://localhost:9/"))
         #expect(port.remedy == "git config --global http.http://localhost:9.emptyAuth true", "\(port)")

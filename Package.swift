@@ -352,10 +352,11 @@ let package = Package(
         .testTarget(
             name: "NegotiateProxyTests",
             dependencies: [
-                "HTTPNegotiate", "KerberosSSO", "KerberosTesting", "KerberosTestingTraits", "NegotiateProxy", "SignOnPolicy", "TestSupport",
+                "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosSSO", "KerberosTesting", "KerberosTestingTraits", "NegotiateProxy",
                 // The built command evaluates PAC files.
-                "ksso",
-                .product(name: "NIOSSL", package: "swift-nio-ssl"), .product(name: "Subprocess", package: "swift-subprocess"),
+                "SignOnPolicy", "TestSupport", "ksso",
+                .product(name: "Logging", package: "swift-log"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
             ] + nio("NIOCore", "NIOHTTP1", "NIOPosix"),
             resources: [.copy("Fixtures")],
             swiftSettings: settings

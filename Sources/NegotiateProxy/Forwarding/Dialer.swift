@@ -1,0 +1,97 @@
+internal import NIOCore
+internal import NIOPosix
+
+/// Connects to origins, directly or through upstream proxies.
+struct Dialer: Sendable {
+    let context: ProxyContext
+    /// The loop of the client's connection, so that a tunnel needs no other.
+    let eventLoop: any EventLoop
+
+    /// Connects by the first route that works.
+    ///
+    /// - Throws: ``ProxyFailure`` if none does.
+    func connect(to target: RouteTarget) async throws -> OutgoingConnection {
+        let routes: [ProxyRoute]
+        do throws(RoutingError) { routes = try await context.routes.routes(to: target) } catch { throw ProxyFailure(502, error.message) }
+        var failures: [ProxyFailure] = []
+        for route in routes {
+            do {
+                return try await connect(by: route, to: target)
+            } catch let failure as ProxyFailure {
+                try Task.checkCancellation()
+                failures.append(failure)
+            }
+        }
+        guard let first = failures.first else { throw ProxyFailure(502, "No route to \(target.host) is configured.") }
+        guard failures.count > 1 else { throw first }
+        throw ProxyFailure(first.status, failures.map(\.message).joined(separator: " "))
+    }
+
+    /// Connects by a route.
+    func connect(by route: ProxyRoute, to target: RouteTarget) async throws -> OutgoingConnection {
+        guard case .upstream(let server) = route else { return try await connect(target.host, target.port, route) }
+        do {
+            let connection = try await connect(server.host, server.port, route)
+            await report(server, isEstablished: true)
+            return connection
+        } catch let failure as ProxyFailure {
+            await report(server, isEstablished: false)
+            throw failure
+        }
+    }
+
+    private func report(_ server: ProxyServer, isEstablished: Bool) async {
+        context.activity.note(server, isReachable: isEstablished)
+        await context.routes.connectionEnded(to: server, isEstablished: isEstablished)
+    }
+
+    private func connect(_ host: String, _ port: Int, _ route: ProxyRoute) async throws -> OutgoingConnection {
+        let idleTime = context.idleTime
+        let bootstrap = ClientBootstrap(group: eventLoop)
+            .connectTimeout(TimeAmount(context.limits.connectTime))
+            .channelOption(.autoRead, value: false)
+            .channelOption(.allowRemoteHalfClosure, value: true)
+        do {
+            let prepare: @Sendable (any Channel) -> EventLoopFuture<MessageStream> = { channel in
+                channel.eventLoop.makeCompletedFuture { try MessageStream(channel, idleTime: idleTime) }
+            }
+            let stream: MessageStream
+            if let address = try? SocketAddress(ipAddress: host, port: port) {
+                stream = try await bootstrap.connect(to: address, channelInitializer: prepare)
+            } else {
+                stream = try await bootstrap.connect(host: host, port: port, channelInitializer: prepare)
+            }
+            return OutgoingConnection(stream, route: route, limits: context.limits)
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            throw ProxyFailure(dialing: host, port, route, error)
+        }
+    }
+}
+
+extension ProxyFailure {
+    /// The failure of a connection attempt.
+    fileprivate init(dialing host: String, _ port: Int, _ route: ProxyRoute, _ error: any Error) {
+        let place = (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
+        let (isUpstream, subject) = if case .upstream = route { (true, "The proxy \(place)") } else { (false, place) }
+        let attempt = error as? NIOConnectionError
+        if let attempt, attempt.connectionErrors.isEmpty, attempt.dnsAError != nil || attempt.dnsAAAAError != nil {
+            self.init(502, "No address was found for \(host). Check the spelling and the DNS configuration.")
+            return
+        }
+        let cause = attempt?.connectionErrors.last?.error ?? error
+        switch cause {
+        case ChannelError.connectTimeout:
+            self.init(504, "\(subject) did not accept a connection in time. Check that it is reachable from this machine.")
+        case let error as IOError where error.errnoCode == SystemError.connectionRefused:
+            let advice =
+                isUpstream ? "Check that it runs and that the port is right." : "Check that the server runs and that the port is right."
+            self.init(502, "\(subject) refuses connections. \(advice)")
+        case let error as IOError:
+            self.init(502, "\(subject) cannot be reached: \(SystemError.text(error.errnoCode)). Check the network and the address.")
+        default:
+            self.init(502, "\(subject) cannot be reached: \(cause). Check the network and the address.")
+        }
+    }
+}

@@ -1,0 +1,186 @@
+internal import HTTPNegotiate
+internal import NIOCore
+internal import SignOnPolicy
+
+/// Sends the requests of one client to http origins, for `NegotiatingCall`. Answers an upstream proxy on the way.
+struct ForwardTransport: NegotiateTransport {
+    let context: ProxyContext
+    let connections: OutgoingConnections
+    let dialer: Dialer
+    /// Called with interim responses (1xx) for the client, except 100.
+    let interim: @Sendable (ResponseHead) async throws -> Void
+
+    var showsCertificates: Bool { false }
+
+    func sendWithoutCredentials(_ request: ForwardRequest, to origin: Origin) async throws -> ForwardResponse {
+        // A client that has authenticated itself continues on the same connection.
+        if let own = connections.take(.own(origin)) {
+            return try await send(request, ForwardConnection(own, purpose: .own(origin)))
+        }
+        return try await send(request, ForwardConnection(connections.take(.plain(origin)), purpose: .plain(origin)))
+    }
+
+    func sendWithOwnCredentials(_ request: ForwardRequest, to origin: Origin) async throws -> ForwardResponse {
+        try await send(request, ForwardConnection(connections.take(.own(origin)), purpose: .own(origin)))
+    }
+
+    func connection(for identity: ConnectionIdentity, isMultiplexed: Bool) throws -> ForwardConnection {
+        ForwardConnection(connections.take(.ticket(identity)), purpose: nil, identity: identity)
+    }
+
+    func authenticatedConnection(for identity: ConnectionIdentity) throws -> ForwardConnection? {
+        guard let connection = connections.take(.authenticated(identity)) else { return nil }
+        return ForwardConnection(connection, purpose: nil, identity: identity, isUsed: true)
+    }
+
+    func send(_ request: ForwardRequest, over connection: ForwardConnection, to origin: Origin) async throws -> ForwardResponse {
+        try await send(request, connection)
+    }
+
+    /// Sends over the connection of an exchange, or over a new one.
+    private func send(_ request: ForwardRequest, _ holder: ForwardConnection) async throws -> ForwardResponse {
+        let (former, isReplaceable) = holder.begin()
+        if let former, await former.stream.isIdle {
+            do {
+                return try await send(request, over: former, holder)
+            } catch let error as ConnectionLost where former.hasServed && request.isRepeatable {
+                guard isReplaceable else { throw ConnectionChange.connection }
+                throw ConnectionChange.unanswered(HTTPTransportError(.connectionClosed, error.failure.message))
+            } catch let error as ConnectionLost {
+                throw error.failure
+            }
+        }
+        former?.stream.close()
+        guard isReplaceable else { throw ConnectionChange.connection }
+        do {
+            return try await send(request, over: try await dialer.connect(to: request.routeTarget), holder)
+        } catch let error as ConnectionLost {
+            throw error.failure
+        }
+    }
+
+    /// Sends over a connection, and answers an upstream proxy.
+    private func send(_ request: ForwardRequest, over first: OutgoingConnection, _ holder: ForwardConnection) async throws
+        -> ForwardResponse
+    {
+        guard case .upstream(let server) = first.route else {
+            let head = try await exchange(request, over: first, mayBeRepeated: request.mayBeRepeated, proxyAuthorization: nil)
+            guard head.status != Challenger.proxy.status else {
+                first.stream.close()
+                throw ProxyFailure(502, "\(request.origin) answered 407, which only a proxy may answer. Report it to its administrator.")
+            }
+            return ForwardResponse(head: head, connection: first, holder: holder, connections: connections)
+        }
+        var authentication = UpstreamAuthentication(server, context, opensTunnel: false)
+        if authentication.isCovered { try await request.body?.buffer(upTo: context.limits.replayableBody) }
+        let mayBeRepeated = request.mayBeRepeated || authentication.isCovered
+        var (connection, value) = (first, String?.none)
+        while true {
+            let head = try await exchange(request, over: connection, mayBeRepeated: mayBeRepeated, proxyAuthorization: value)
+            let step: UpstreamAuthentication.Step
+            do { step = try await authentication.receive(head) } catch {
+                connection.stream.close()
+                throw error
+            }
+            switch step {
+            case .deliver: return ForwardResponse(head: head, connection: connection, holder: holder, connections: connections)
+            case .unanswered(let reason):
+                if request.proxyAuthorization != nil || context.configuration.passesProxyAuthorization {
+                    return ForwardResponse(head: head, connection: connection, holder: holder, connections: connections)
+                }
+                connection.stream.close()
+                throw ProxyFailure(unanswered: reason, by: server)
+            case .send(let next, let onSameConnection):
+                let isUsable = await connection.drain()
+                guard request.isReplayable else {
+                    throw ProxyFailure(
+                        502,
+                        "The proxy \(server) asks for a ticket, but the request's body was sent already. Send it again."
+                    )
+                }
+                guard isUsable || !onSameConnection else {
+                    throw ProxyFailure(502, "The proxy \(server) closed the connection in the middle of an exchange. Try again.")
+                }
+                if !isUsable { connection = try await dialer.connect(by: connection.route, to: request.routeTarget) }
+                value = next
+            }
+        }
+    }
+
+    /// Sends one request over one connection.
+    private func exchange(
+        _ request: ForwardRequest,
+        over connection: OutgoingConnection,
+        mayBeRepeated: Bool,
+        proxyAuthorization: String?
+    ) async throws -> ResponseHead {
+        let isStreamed = request.body.map { $0.whole == nil } ?? false
+        let awaitsContinue = isStreamed && (mayBeRepeated || request.body?.isAwaited == true)
+        var head = request.head(by: connection.route, via: context.name, expectsContinue: awaitsContinue)
+        if let proxyAuthorization { head.fields.replace("Proxy-Authorization", proxyAuthorization) }
+        do {
+            return try await connection.send(head, body: request.body, awaitsContinue: awaitsContinue) { head in
+                if head.status != 100 { try await interim(head) }
+            }
+        } catch let error as CancellationError {
+            connection.stream.close()
+            throw error
+        } catch {
+            connection.stream.close()
+            throw ConnectionLost(failure: ProxyFailure(exchange: error, with: connection.name(request.origin.description)))
+        }
+    }
+}
+
+/// A connection that failed before the head of a response arrived.
+private struct ConnectionLost: Error {
+    let failure: ProxyFailure
+}
+
+/// A response whose body has not been read.
+struct ForwardResponse: NegotiableResponse {
+    let head: ResponseHead
+    let connection: OutgoingConnection
+    let holder: ForwardConnection
+    let connections: OutgoingConnections
+
+    var statusCode: Int { head.status }
+    var isMultiplexed: Bool { false }
+    var channelBindings: [UInt8]? { nil }
+
+    func fieldValues(_ name: String) -> [String] { head.fields[name] }
+
+    func drain() async { await keep(await connection.drain()) }
+
+    /// Ends the exchange after the body was read: the connection is kept or closed.
+    func finish() async { await keep(await connection.finish()) }
+
+    private func keep(_ isUsable: Bool) async {
+        guard isUsable else { return }
+        if let purpose = holder.purpose {
+            await connections.put(connection, for: purpose)
+        } else {
+            holder.put(connection)
+        }
+    }
+}
+
+extension ProxyFailure {
+    /// The failure of a request that was sent.
+    ///
+    /// - Parameter sender: The origin or the upstream proxy, as text.
+    init(exchange error: any Error, with sender: String) {
+        switch error {
+        case let failure as ProxyFailure: self = failure
+        case let problem as MessageProblem: self.init(response: problem, from: sender)
+        case is StreamTimeout: self.init(504, "No response of \(sender) came in time. Check that it works, or try again.")
+        case let error as IOError:
+            self.init(
+                502,
+                "The connection to \(sender) failed: \(SystemError.text(error.errnoCode)). Try again, or check the server's log."
+            )
+        default:
+            self.init(502, "The connection to \(sender) closed before its response was complete. Try again, or check the server's log.")
+        }
+    }
+}

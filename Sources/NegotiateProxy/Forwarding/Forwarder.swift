@@ -1,0 +1,218 @@
+internal import HTTPNegotiate
+internal import NIOCore
+internal import SignOnPolicy
+
+/// Forwards the http requests of one client, and answers origins that ask for a ticket.
+struct Forwarder: Sendable {
+    enum Outcome: Sendable {
+        /// The client may send another request.
+        case keepsConnection
+        case closesConnection
+        /// The connection was upgraded, and its bytes are relayed.
+        case relays
+    }
+
+    let client: MessageStream
+    let context: ProxyContext
+    let connections = OutgoingConnections()
+
+    /// Forwards one request and its response.
+    ///
+    /// - Parameter framing: The framing of the body, which the client's stream is about to read.
+    /// - Throws: ``ProxyFailure`` or ``MessageProblem`` for a page; ``ResponseAborted`` if the response has begun; otherwise the client is
+    ///   gone.
+    func forward(_ head: RequestHead, _ framing: BodyFraming, to origin: Origin, path: String) async throws -> Outcome {
+        let hasBody = framing != .none && framing != .length(0)
+        let client = client
+        let request = try ForwardRequest(
+            head,
+            to: origin,
+            path: path,
+            body: hasBody ? RequestBody(framing, from: client, isAwaited: head.expectsContinue) : nil,
+            passesProxyAuthorization: context.configuration.passesProxyAuthorization
+        )
+        let transport = ForwardTransport(
+            context: context,
+            connections: connections,
+            dialer: Dialer(context: context, eventLoop: client.channel.eventLoop)
+        ) { interim in
+            guard head.minorVersion == 1 else { return }
+            var interim = interim
+            try HopByHop.remove(from: &interim.fields)
+            try await client.write(interim.bytes)
+        }
+        var settings = CallSettings(NegotiationOptions(), unboundTLS: .refused)
+        settings.options.maximumRedirects = 0
+        settings.options.maximumReplayableBody = context.limits.replayableBody
+        settings.options.isUserInterfaceEnabled = context.configuration.isUserInterfaceEnabled
+        let call = NegotiatingCall(
+            credentialExtension: context.credentials,
+            settings: settings,
+            transport: transport,
+            memory: context.memory
+        )
+        do {
+            let result = try await call.run(request)
+            return try await deliver(result.response, result.report, to: head, request)
+        } catch let error as AuthorizationError {
+            throw ProxyFailure(error, origin: origin)
+        } catch let error as HTTPTransportError {
+            throw ProxyFailure(502, error.message)
+        }
+    }
+
+    /// Sends the response to the client while it arrives.
+    private func deliver(
+        _ response: ForwardResponse,
+        _ report: NegotiationReport,
+        to request: RequestHead,
+        _ sent: ForwardRequest
+    ) async throws -> Outcome {
+        if response.head.status == 101 { return try await upgrade(response, sent) }
+        let framing: BodyFraming
+        let keepsConnection: Bool
+        var bytes: ByteBuffer
+        do {
+            framing = try response.head.framing(to: request.method)
+            let isRequestComplete = await client.isBodyComplete
+            let outgoing = DeliveredHead(response.head, framing, to: request, report)
+            keepsConnection = request.keepsConnection && isRequestComplete && !outgoing.endsWithConnection && !context.activity.isStopping
+            bytes = ByteBuffer(bytes: try outgoing.head(via: context.name, keepsConnection: keepsConnection).bytes)
+        } catch {
+            response.connection.stream.close()
+            throw ProxyFailure(response: error, from: response.connection.name(sent.origin.description))
+        }
+        do {
+            let isChunked = framing.isChunked(for: request)
+            while true {
+                let part: MessageStream.BodyPart
+                if let received = try await response.connection.stream.receivedPart() {
+                    part = received
+                } else {
+                    if bytes.readableBytes > 0 { try await client.write(bytes) }
+                    bytes = ByteBuffer()
+                    part = try await response.connection.part()
+                }
+                bytes.append(part, isChunked: isChunked)
+                if case .end = part { break }
+                if bytes.readableBytes >= Self.writeSize {
+                    try await client.write(bytes)
+                    bytes = ByteBuffer()
+                }
+            }
+            if bytes.readableBytes > 0 { try await client.write(bytes) }
+        } catch {
+            response.connection.stream.close()
+            await response.connection.finish()
+            throw ResponseAborted(cause: error)
+        }
+        await response.finish()
+        let isRequestComplete = await client.isBodyComplete
+        return keepsConnection && isRequestComplete ? .keepsConnection : .closesConnection
+    }
+
+    private static let writeSize = 65_536
+
+    /// Changes both connections to another protocol (RFC 9110 section 7.8).
+    private func upgrade(_ response: ForwardResponse, _ request: ForwardRequest) async throws -> Outcome {
+        guard request.upgrade != nil, let value = response.head.fields["Upgrade"].first else {
+            response.connection.stream.close()
+            throw ProxyFailure(
+                response: MessageProblem("it changes the protocol without being asked"),
+                from: response.connection.name(request.origin.description)
+            )
+        }
+        var head = response.head
+        do throws(MessageProblem) { try HopByHop.remove(from: &head.fields) } catch {
+            throw ProxyFailure(response: error, from: response.connection.name(request.origin.description))
+        }
+        head.fields.add("Connection", "Upgrade")
+        head.fields.add("Upgrade", value)
+        try await client.write(head.bytes)
+        context.activity.noteTunnel(client.channel)
+        try await TunnelRelay.start(client: client, server: response.connection.takeStream(), idleTime: context.idleTime)
+        return .relays
+    }
+}
+
+/// A response that cannot be completed after its head was sent. Only the end of the connection can tell the client.
+struct ResponseAborted: Error {
+    let cause: any Error
+}
+
+/// The head of a response as the client gets it.
+private struct DeliveredHead {
+    private let received: ResponseHead
+    private let framing: BodyFraming
+    private let request: RequestHead
+    private let report: NegotiationReport
+
+    init(_ head: ResponseHead, _ framing: BodyFraming, to request: RequestHead, _ report: NegotiationReport) {
+        received = head
+        self.framing = framing
+        self.request = request
+        self.report = report
+    }
+
+    /// Whether the client finds the end of the body only by the end of the connection.
+    var endsWithConnection: Bool { request.minorVersion == 0 && (framing == .chunked || framing == .untilClose) }
+
+    func head(via name: String, keepsConnection: Bool) throws(MessageProblem) -> ResponseHead {
+        var head = received
+        let asksForPassword = received.status == 407 ? received.fields.values("Proxy-Authenticate") : []
+        try HopByHop.remove(from: &head.fields)
+        for value in asksForPassword { head.fields.add(HeadFields.Field("Proxy-Authenticate", value)) }
+        if received.status == 204 { head.fields.remove("Content-Length") }
+        if framing.isChunked(for: request) { head.fields.add("Transfer-Encoding", "chunked") }
+        switch report.delivery {
+        case .authenticated where received.status != 401:
+            // They are about the connection of the proxy.
+            head.fields.remove(["www-authenticate", "persistent-auth"])
+        case .refused(let reason): head.fields.add(ProxyFailure.fieldName, ProxyFailure(401, reason).fieldText)
+        case .authenticated, .unauthenticated: break
+        }
+        if received.status == 401, !head.fields.contains("Proxy-Support") {
+            // RFC 4559 section 6: the client's connection has a connection of its own to the origin.
+            head.fields.add("Proxy-Support", "Session-Based-Authentication")
+        }
+        head.fields.add("Via", "1.\(received.minorVersion) \(name)")
+        if !keepsConnection {
+            head.fields.add("Connection", "close")
+        } else if request.minorVersion == 0 {
+            head.fields.add("Connection", "keep-alive")
+        }
+        return head
+    }
+}
+
+extension BodyFraming {
+    /// Whether the client gets the body in the chunked transfer coding.
+    fileprivate func isChunked(for request: RequestHead) -> Bool {
+        request.minorVersion == 1 && (self == .chunked || self == .untilClose)
+    }
+}
+
+extension ByteBuffer {
+    /// Appends a part of a body.
+    fileprivate mutating func append(_ part: MessageStream.BodyPart, isChunked: Bool) {
+        if isChunked {
+            writeImmutableBuffer(part.chunk)
+        } else if case .content(let content) = part {
+            writeImmutableBuffer(content)
+        }
+    }
+}
+
+extension ProxyFailure {
+    /// The failure of an exchange with an origin.
+    fileprivate init(_ error: AuthorizationError, origin: Origin) {
+        switch error.code {
+        case .bodyNotReplayable:
+            self.init(
+                502,
+                "\(origin) asks for a ticket after it has read the request's body, which cannot be sent again. Repeat the request."
+            )
+        default: self.init(502, error.message)
+        }
+    }
+}

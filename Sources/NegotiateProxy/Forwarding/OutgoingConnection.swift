@@ -1,0 +1,170 @@
+internal import NIOCore
+internal import Synchronization
+
+/// A connection to an origin or to an upstream proxy. It belongs to one client connection and carries one request at a time.
+final class OutgoingConnection: Sendable {
+    private struct State {
+        /// Sends a request's body while the response may arrive already.
+        var sending: Task<Void, any Error>?
+        var isBodySent = true
+        var hasServed = false
+        var keepsConnection = false
+        var isTunnel = false
+    }
+
+    let stream: MessageStream
+    let route: ProxyRoute
+    private let limits: ProxyConfiguration.Limits
+    private let state = Mutex(State())
+
+    init(_ stream: MessageStream, route: ProxyRoute, limits: ProxyConfiguration.Limits) {
+        self.stream = stream
+        self.route = route
+        self.limits = limits
+    }
+
+    /// A connection that its exchange has lost is of no further use.
+    deinit {
+        if !state.withLock({ $0.isTunnel }) { stream.close() }
+    }
+
+    /// Returns the stream, which from now on is used for another protocol, and not closed with this object.
+    func takeStream() -> MessageStream {
+        state.withLock { $0.isTunnel = true }
+        return stream
+    }
+
+    /// Whether a response has arrived, so that the server may close the connection at any time.
+    var hasServed: Bool { state.withLock { $0.hasServed } }
+
+    /// The upstream proxy's or the origin's name in messages.
+    func name(_ origin: String) -> String {
+        if case .upstream(let server) = route { "the proxy \(server)" } else { origin }
+    }
+
+    /// Sends a request, and returns the head of the final response. Then ``part()`` returns its body.
+    ///
+    /// - Parameters:
+    ///   - awaitsContinue: Whether a streamed body is sent only after 100 (Continue) or some time.
+    ///   - interim: Called with interim responses (1xx).
+    func send(
+        _ head: RequestHead,
+        body: RequestBody?,
+        awaitsContinue: Bool,
+        interim: (ResponseHead) async throws -> Void = { _ in }
+    ) async throws -> ResponseHead {
+        var bytes = ByteBuffer(bytes: head.bytes)
+        state.withLock { $0.keepsConnection = false }
+        guard let body, body.whole == nil else {
+            for part in body?.whole ?? [] { bytes.writeImmutableBuffer(body?.coded(part) ?? ByteBuffer()) }
+            try await stream.write(bytes)
+            return try await final(to: head.method, start: nil, interim)
+        }
+        try await stream.write(bytes)
+        let start = stream.channel.eventLoop.makePromise(of: Bool.self)
+        let timer = stream.channel.eventLoop.scheduleTask(in: awaitsContinue ? TimeAmount(limits.continueTime) : .zero) {
+            start.succeed(true)
+        }
+        defer {
+            timer.cancel()
+            start.succeed(false)
+        }
+        begin(sending: body, when: start.futureResult)
+        return try await final(to: head.method, start: start, interim)
+    }
+
+    private func begin(sending body: RequestBody, when start: EventLoopFuture<Bool>) {
+        let stream = stream
+        let task = Task {
+            guard try await start.get() else { return }
+            do {
+                try await body.permit()
+                try await body.stream { try await stream.write($0) }
+                self.state.withLock { $0.isBodySent = true }
+            } catch {
+                // Without its body the server would wait for the rest of the request.
+                if !(error is CancellationError) { stream.close() }
+                throw error
+            }
+        }
+        state.withLock { state in
+            state.isBodySent = false
+            state.sending = task
+        }
+    }
+
+    /// Reads heads up to the final one.
+    private func final(
+        to method: String,
+        start: EventLoopPromise<Bool>?,
+        _ interim: (ResponseHead) async throws -> Void
+    ) async throws -> ResponseHead {
+        for _ in 0..<Self.maximumInterim {
+            guard let bytes = try await stream.head(maximumSize: limits.headSize, within: TimeAmount(limits.responseTime)) else {
+                throw StreamClosed()
+            }
+            let head = try HeadParser.response(bytes)
+            if head.isInterim {
+                if head.status == 100 { start?.succeed(true) }
+                try await interim(head)
+                continue
+            }
+            let isTunnel = method == "CONNECT" && 200..<300 ~= head.status
+            let framing = isTunnel ? .none : try head.framing(to: method)
+            await stream.beginBody(framing)
+            state.withLock { state in
+                state.hasServed = true
+                state.keepsConnection = head.keepsConnection && framing != .untilClose && head.status != 101
+            }
+            return head
+        }
+        throw MessageProblem("it has too many interim responses")
+    }
+
+    private static let maximumInterim = 32
+
+    /// The next part of the response's body.
+    func part() async throws -> MessageStream.BodyPart { try await stream.bodyPart() }
+
+    /// Ends a request after its response: stops sending the body if the server did not want all of it.
+    ///
+    /// - Returns: Whether the connection can carry another request. Otherwise it is closed.
+    @discardableResult
+    func finish() async -> Bool {
+        let (sending, isBodySent) = state.withLock { ($0.sending, $0.isBodySent) }
+        if let sending {
+            if !isBodySent { sending.cancel() }
+            _ = await sending.result
+        }
+        let keepsConnection = state.withLock { state in
+            state.sending = nil
+            return state.keepsConnection && state.isBodySent
+        }
+        guard keepsConnection, await stream.isIdle else {
+            stream.close()
+            return false
+        }
+        return true
+    }
+
+    /// Reads and drops the response's body, so that the connection can be used again. Closes it if the body is long.
+    ///
+    /// - Returns: Whether the connection can carry another request.
+    @discardableResult
+    func drain() async -> Bool {
+        // A server that is about to close may wait for this end before it completes the body.
+        guard state.withLock({ $0.keepsConnection && $0.isBodySent }) else { return await finish() }
+        var remaining = Self.maximumDrain
+        do {
+            while case .content(let bytes) = try await part() {
+                remaining -= bytes.readableBytes
+                guard remaining >= 0 else { break }
+            }
+        } catch {
+            // The connection is closed below, because the body is not complete.
+        }
+        return await finish()
+    }
+
+    private static let maximumDrain = 65_536
+}

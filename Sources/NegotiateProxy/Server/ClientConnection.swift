@@ -1,0 +1,119 @@
+internal import NIOCore
+internal import SignOnPolicy
+
+/// Serves one client's connection: its requests one after another, until it closes or becomes a tunnel.
+struct ClientConnection: Sendable {
+    private let stream: MessageStream
+    private let context: ProxyContext
+    private let forwarder: Forwarder
+
+    init(_ stream: MessageStream, _ context: ProxyContext) {
+        self.stream = stream
+        self.context = context
+        forwarder = Forwarder(client: stream, context: context)
+    }
+
+    /// Returns when the connection has closed, or is a tunnel, which needs no task.
+    func serve() async {
+        guard context.activity.add(stream.channel, limit: context.limits.clients) else {
+            return await refuse(ProxyFailure(503, "The proxy has \(context.limits.clients) clients, which is its limit. Close some."))
+        }
+        if let failure = await access() { return await refuse(failure) }
+        defer { forwarder.connections.closeAll() }
+        while true {
+            switch await serveRequest() {
+            case .keepsConnection: continue
+            case .relays: return
+            case .closesConnection: return await stream.closeAfterLastWrite()
+            case nil: return stream.close()
+            }
+        }
+    }
+
+    /// Why the client may not use the proxy; nil if it may.
+    private func access() async -> ProxyFailure? {
+        guard let user = await PeerUser.userID(of: stream.channel) else {
+            return ProxyFailure(403, "The user of this connection is unknown, so the proxy does not serve it. Connect from this machine.")
+        }
+        guard !context.configuration.users.contains(user) else { return nil }
+        return ProxyFailure(
+            403,
+            "This proxy belongs to another user of this machine, and uses that user's tickets. User \(user) must start a proxy of their own: "
+                + "ksso proxy run"
+        )
+    }
+
+    private func refuse(_ failure: ProxyFailure) async {
+        context.note(failure, host: nil)
+        try? await stream.write(failure.response(keepsConnection: false))
+        await stream.closeAfterLastWrite()
+    }
+
+    /// Serves the next request; nil if the connection must close at once.
+    private func serveRequest() async -> Forwarder.Outcome? {
+        var (host, hasBody) = (String?.none, true)
+        do {
+            guard context.activity.awaitsRequest(stream.channel),
+                let bytes = try await stream.head(maximumSize: context.limits.headSize)
+            else { return nil }
+            context.activity.noteRequest(stream.channel)
+            let head = try HeadParser.request(bytes)
+            hasBody = head.method != "HEAD"
+            return try await answer(head) { host = $0 }
+        } catch let problem as MessageProblem {
+            return await answer(ProxyFailure(request: problem), host: host, hasBody: hasBody, mayContinue: false)
+        } catch let failure as ProxyFailure {
+            let isComplete = await stream.isBodyComplete
+            return await answer(failure, host: host, hasBody: hasBody, mayContinue: isComplete)
+        } catch {
+            return nil
+        }
+    }
+
+    private func answer(_ head: RequestHead, _ names: (String) -> Void) async throws -> Forwarder.Outcome {
+        // Also after an error page, the next request begins behind this one's body.
+        let framing = try head.framing()
+        await stream.beginBody(framing)
+        guard head.method != "TRACE" else {
+            throw ProxyFailure(405, "The proxy does not forward TRACE, because its response could contain a ticket.")
+        }
+        guard !head.fields["Via"].contains(where: { $0.contains(context.name) }) else {
+            throw ProxyFailure(508, "The request has come back to this proxy. Check that it is not configured as its own upstream proxy.")
+        }
+        switch try RequestTarget(head) {
+        case .tunnel(let host, let port):
+            names("\(host):\(port)")
+            guard framing == .none || framing == .length(0) else { throw MessageProblem("CONNECT has a body") }
+            return try await openTunnel(to: host, port: port, head)
+        case .resource(let origin, let path):
+            names("\(origin.host):\(origin.port)")
+            return try await forwarder.forward(head, framing, to: origin, path: path)
+        }
+    }
+
+    private func openTunnel(to host: String, port: Int, _ head: RequestHead) async throws -> Forwarder.Outcome {
+        let opener = TunnelOpener(context: context, dialer: Dialer(context: context, eventLoop: stream.channel.eventLoop))
+        let server = try await opener.open(to: host, port: port, for: head)
+        do {
+            try await stream.write(Array("HTTP/1.1 200 Connection established\r\n\r\n".utf8))
+            context.activity.noteTunnel(stream.channel)
+            try await TunnelRelay.start(client: stream, server: server.takeStream(), idleTime: context.idleTime)
+        } catch {
+            server.stream.close()
+            throw ResponseAborted(cause: error)
+        }
+        return .relays
+    }
+
+    /// Sends an error page.
+    private func answer(_ failure: ProxyFailure, host: String?, hasBody: Bool, mayContinue: Bool) async -> Forwarder.Outcome? {
+        context.note(failure, host: host)
+        let keepsConnection = mayContinue && !context.activity.isStopping
+        do {
+            try await stream.write(failure.response(keepsConnection: keepsConnection, hasBody: hasBody))
+            return keepsConnection ? .keepsConnection : .closesConnection
+        } catch {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,123 @@
+internal import NIOCore
+internal import Synchronization
+
+internal import struct Foundation.Date
+
+/// The open connections of a running proxy, and what its status reports.
+final class ProxyActivity: Sendable {
+    private struct State {
+        var status: ProxyStatus
+        var channels: [ObjectIdentifier: any Channel] = [:]
+        /// The connections whose clients have sent no request that is not answered.
+        var idle: Set<ObjectIdentifier> = []
+        var isStopping = false
+        var whenEmpty: CheckedContinuation<Void, Never>?
+    }
+
+    private static let maximumFailures = 20
+
+    private let state: Mutex<State>
+
+    init() { state = Mutex(State(status: ProxyStatus(startedAt: Date()))) }
+
+    var status: ProxyStatus { state.withLock { $0.status } }
+
+    /// Whether a connection may carry no further request.
+    var isStopping: Bool { state.withLock { $0.isStopping } }
+
+    func listens(at addresses: [String]) { state.withLock { $0.status.listeners = addresses } }
+
+    /// Adds a client's connection, until it closes.
+    ///
+    /// - Returns: Whether it is within the limit.
+    func add(_ channel: any Channel, limit: Int) -> Bool {
+        let identifier = ObjectIdentifier(channel)
+        let isWithinLimit = state.withLock { state in
+            state.channels[identifier] = channel
+            state.status.openClients = state.channels.count
+            return state.channels.count <= limit
+        }
+        channel.closeFuture.whenComplete { _ in self.remove(identifier) }
+        return isWithinLimit
+    }
+
+    private func remove(_ identifier: ObjectIdentifier) {
+        let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            state.channels[identifier] = nil
+            state.idle.remove(identifier)
+            state.status.openClients = state.channels.count
+            guard state.channels.isEmpty else { return nil }
+            defer { state.whenEmpty = nil }
+            return state.whenEmpty
+        }
+        waiting?.resume()
+    }
+
+    /// Records that a client may send a request; false if the proxy stops.
+    func awaitsRequest(_ channel: any Channel) -> Bool {
+        state.withLock { state in
+            guard !state.isStopping else { return false }
+            state.idle.insert(ObjectIdentifier(channel))
+            return true
+        }
+    }
+
+    func noteRequest(_ channel: any Channel) {
+        state.withLock { state in
+            state.idle.remove(ObjectIdentifier(channel))
+            state.status.requests += 1
+        }
+    }
+
+    /// Counts a tunnel until the client's connection closes.
+    func noteTunnel(_ channel: any Channel) {
+        state.withLock { state in
+            state.status.openTunnels += 1
+            state.status.tunnels += 1
+        }
+        channel.closeFuture.whenComplete { _ in self.state.withLock { $0.status.openTunnels -= 1 } }
+    }
+
+    func note(_ failure: ProxyFailure, host: String?) {
+        let entry = ProxyStatus.Failure(date: Date(), host: host, status: failure.status, message: failure.message)
+        state.withLock { state in
+            state.status.failures.insert(entry, at: 0)
+            if state.status.failures.count > Self.maximumFailures { state.status.failures.removeLast() }
+        }
+    }
+
+    func note(_ server: ProxyServer, isReachable: Bool) {
+        let entry = ProxyStatus.Upstream(server: server.description, isReachable: isReachable, checkedAt: Date())
+        state.withLock { state in
+            if let index = state.status.upstreams.firstIndex(where: { $0.server == entry.server }) {
+                state.status.upstreams[index] = entry
+            } else {
+                state.status.upstreams.append(entry)
+            }
+        }
+    }
+
+    /// Closes idle connections and permits no further requests.
+    func stop() {
+        let idle = state.withLock { state in
+            state.isStopping = true
+            return state.idle.compactMap { state.channels[$0] }
+        }
+        for channel in idle { channel.close(promise: nil) }
+    }
+
+    func closeAll() {
+        for channel in state.withLock({ Array($0.channels.values) }) { channel.close(promise: nil) }
+    }
+
+    /// Waits until all connections have closed. For one caller.
+    func waitUntilEmpty() async {
+        await withCheckedContinuation { continuation in
+            let isEmpty = state.withLock { state in
+                if !state.channels.isEmpty { state.whenEmpty = continuation }
+                return state.channels.isEmpty
+            }
+            if isEmpty { continuation.resume() }
+        }
+    }
+}

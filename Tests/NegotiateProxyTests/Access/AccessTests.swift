@@ -1,0 +1,72 @@
+import Foundation
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import NegotiateProxy
+
+/// Who may use the proxy.
+@Suite struct AccessTests {
+    private static let table = """
+          sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+           0: 0100007F:0C38 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 11 1 0000000000000000 100 0 0 10 0
+           1: 0100007F:0C38 0100007F:9C40 01 00000000:00000000 00:00000000 00000000  1000        0 12 1 0000000000000000 20 4 30 10 -1
+           2: 0100007F:9C40 0100007F:0C38 01 00000000:00000000 00:00000000 00000000  1001        0 13 1 0000000000000000 20 4 30 10 -1
+           3: 0100007F:9C41 0100007F:0C38 01 00000000:00000000 00:00000000 00000000     0        0 0 1 0000000000000000 20 4 30 10 -1
+           4: 0100007F:9C42 0100007F:0C38 08 00000000:00000000 00:00000000 00000000  1002        0 14 1 0000000000000000 20 4 30 10 -1
+           5: 0000000000000000FFFF00000100007F:9C43 0000000000000000FFFF00000100007F:0C38 01 00000000:00000000 00:00000000 00000000  1003        0 15 1 0000000000000000 20 4 30 10 -1
+           6: 00000000000000000000000001000000:9C44 00000000000000000000000001000000:0C38 01 00000000:00000000 00:00000000 00000000  1004        0 16 1 0000000000000000 20 4 30 10 -1
+
+        """
+
+    @Test(
+        arguments: [
+            (40000, [127, 0, 0, 1], 1001), (40003, [127, 0, 0, 1], 1003), (40004, [UInt8](repeating: 0, count: 15) + [1], 1004),
+        ] as [(UInt16, [UInt8], UInt32)]
+    )
+    func `the client's socket is found in the kernel's table, not the proxy's own`(port: UInt16, address: [UInt8], user: UInt32) {
+        let client = TCPSocketName(address: address, port: port)
+        let server = TCPSocketName(address: address, port: 3128)
+        #expect(ProcessFileTable.userID(in: Self.table, from: client, to: server) == user)
+    }
+
+    @Test(arguments: [40001, 40002, 40009] as [UInt16])
+    func `a socket that was closed, or is not there, has no user`(port: UInt16) {
+        let client = TCPSocketName(address: [127, 0, 0, 1], port: port)
+        let server = TCPSocketName(address: [127, 0, 0, 1], port: 3128)
+        #expect(ProcessFileTable.userID(in: Self.table, from: client, to: server) == nil)
+    }
+
+    @Test func `both tables of the kernel name this user for a connection of this process`() async throws {
+        try await ScriptedServer.run { _ in
+            .response(200, body: "hello")
+        } _: { server in
+            let (client, remote) = try await connectedNames(port: server.port)
+            #expect(client.names.map { ProcessFileTable.userID(from: $0, to: remote) } == [geteuid()])
+            #expect(client.names.map { TCPSocketTable.userID(from: $0, to: remote) } == [geteuid()])
+            try await client.channel.close().get()
+            #expect(client.names.map { TCPSocketTable.userID(from: $0, to: remote) } == [nil])
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "Only root can run curl as another user."))
+    func `another user gets a page that says why`() async throws {
+        let reply = try await withProxy { proxy in
+            try await curl(["-i", "-x", proxy.url, "http://127.0.0.1:1/"], user: "nobody")
+        }
+        #expect(reply.contains("HTTP/1.1 403 Forbidden"))
+        #expect(reply.contains("This proxy belongs to another user of this machine"))
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "Only root can run curl as another user."))
+    func `another user who may connect to the Unix socket gets a page that says why`() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "proxy-\(UUID().uuidString).sock").path
+        let reply = try await withProxy {
+            $0.listeners.append(.unix(path: path))
+        } _: { proxy in
+            chmod(path, 0o666)
+            return try await curl(["-i", "--unix-socket", path, "http://127.0.0.1:1/"], user: "nobody")
+        }
+        #expect(reply.contains("HTTP/1.1 403 Forbidden"))
+    }
+}

@@ -29,7 +29,7 @@ let package = Package(
             exclude: ["Server", "Socket"],
             swiftSettings: settings + [.strictMemorySafety(), .unsafeFlags(["-enable-testing"])]
         ),
-        // Only the files that choose a route, which need no SwiftNIO.
+        // Only the files that need no SwiftNIO.
         .target(name: "SystemSupport", swiftSettings: settings + [.strictMemorySafety()]),
         .target(
             name: "NegotiateProxy",
@@ -38,7 +38,7 @@ let package = Package(
                 "Routing/AddressRange.swift", "Routing/NoProxy.swift", "Routing/NoProxyEntry.swift", "Routing/ProxyRoute.swift",
                 "Routing/ProxyServer+Parsing.swift", "AutoConfiguration/DynamicLibrary.swift", "AutoConfiguration/PACAnswer.swift",
                 "AutoConfiguration/PACEngine.swift", "AutoConfiguration/PACLocation.swift", "AutoConfiguration/PACScript.swift",
-                "AutoConfiguration/PACURL.swift",
+                "AutoConfiguration/PACURL.swift", "Messages",
             ],
             swiftSettings: settings + [.strictMemorySafety(), .unsafeFlags(["-enable-testing"])]
         ),
@@ -56,5 +56,10 @@ let package = Package(
         ),
         .executableTarget(name: "KCMFuzzer", dependencies: ["FuzzerSupport", "KCM"], swiftSettings: settings),
         .executableTarget(name: "RoutingFuzzer", dependencies: ["FuzzerSupport", "NegotiateProxy"], swiftSettings: settings),
+        .executableTarget(
+            name: "ProxyFuzzer",
+            dependencies: ["FuzzerSupport", "NegotiateProxy", "SignOnPolicy"],
+            swiftSettings: settings
+        ),
     ]
 )

@@ -29,21 +29,20 @@ enum OwnAddress {
         let descriptor = socket(AF_INET, type, 0)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        var remote = sockaddr_in()
-        remote.sin_family = sa_family_t(AF_INET)
-        remote.sin_port = UInt16(53).bigEndian
-        let bytes = [destination.0, destination.1, destination.2, destination.3]
-        remote.sin_addr.s_addr = bytes.reduce(0) { $0 << 8 | UInt32($1) }.bigEndian
-        var local = sockaddr_in()
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isConnected = unsafe withUnsafePointer(to: &remote) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe connect(descriptor, $0, length) == 0 }
+        // The addresses are bytes, because SwiftNIO's module declares sockaddr_in too, and its members are then not those of this module.
+        var remote = [UInt8](repeating: 0, count: 16)
+        unsafe remote.withUnsafeMutableBytes { unsafe $0.storeBytes(of: sa_family_t(AF_INET), as: sa_family_t.self) }
+        remote.replaceSubrange(2..<8, with: [0, 53, destination.0, destination.1, destination.2, destination.3])
+        var local = [UInt8](repeating: 0, count: remote.count)
+        var length = socklen_t(remote.count)
+        let isConnected = unsafe remote.withUnsafeBytes {
+            unsafe connect(descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), length) == 0
         }
-        let isKnown = unsafe withUnsafeMutablePointer(to: &local) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe getsockname(descriptor, $0, &length) == 0 }
+        let isKnown = unsafe local.withUnsafeMutableBytes {
+            unsafe getsockname(descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length) == 0
         }
-        guard isConnected, isKnown else { return nil }
-        let value = UInt32(bigEndian: local.sin_addr.s_addr)
-        return value == 0 ? nil : [24, 16, 8, 0].map { String(value >> UInt32($0) & 0xFF) }.joined(separator: ".")
+        let address = local[4..<8]
+        guard isConnected, isKnown, address.contains(where: { $0 != 0 }) else { return nil }
+        return address.map(String.init).joined(separator: ".")
     }
 }

@@ -20,7 +20,7 @@ struct KSSOCommand: AsyncParsableCommand {
         subcommands: [
             Setup.self, Login.self, Logout.self, Refresh.self, Switch.self, Passwd.self, Status.self, Explain.self, Header.self, Fetch.self,
             Exec.self, Env.self, ConfigureCommand.self, DoctorCommand.self, AgentCommand.self,
-            ProfileCommand.self, RealmForwarding.self, CacheKeeper.self,
+            ProxyCommand.self, ProfileCommand.self, RealmForwarding.self, CacheKeeper.self,
         ]
     )
 

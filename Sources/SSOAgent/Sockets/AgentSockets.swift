@@ -160,9 +160,9 @@ extension FileIdentity {
 }
 
 /// The listening descriptors that this process inherited.
-struct InheritedSockets: Sendable {
+package struct InheritedSockets: Sendable {
     /// The descriptors from 3 on that systemd passed (sd_listen_fds(3)); empty if its variables are meant for another process.
-    let descriptors: [Int32]
+    package let descriptors: [Int32]
     /// The agent's own descriptors, if this process ran another version of the program before.
     let own: [Int32]
 
@@ -170,7 +170,7 @@ struct InheritedSockets: Sendable {
     static let ownVariable = "KSSO_LISTEN_FDS"
 
     /// Reads `LISTEN_PID`, `LISTEN_FDS` and ``ownVariable``.
-    init(environment: [String: String], processID: Int32) {
+    package init(environment: [String: String], processID: Int32) {
         let words = (environment[Self.ownVariable] ?? "").split(separator: ":").compactMap { Int32($0) }
         own = words.first == processID ? Array(words.dropFirst().prefix(16)) : []
         guard environment["LISTEN_PID"] == String(processID), let count = environment["LISTEN_FDS"].flatMap(Int32.init), count > 0 else {

@@ -49,6 +49,10 @@ struct EngineOptions {
         return sso
     }
 
+    /// Opens the profiles and the engine again in a process that runs for a long time, because an agent has started or stopped, or the
+    /// profiles have changed. Changes neither the environment nor any file.
+    func reopen() async throws -> SingleSignOn { try await SingleSignOn(.automatic(profiles: profiles), settings: settings) }
+
     private var settings: SingleSignOn.Settings {
         var settings = SingleSignOn.Settings()
         settings.secretStore = .automatic

@@ -1,0 +1,182 @@
+internal import ArgumentParser
+internal import CommandSupport
+internal import ExtensionProfile
+internal import Foundation
+internal import HTTPNegotiate
+internal import Kerberos
+internal import KerberosSSO
+internal import NegotiateProxy
+internal import SSOAgent
+internal import SSOAgentClient
+internal import SignOnPolicy
+
+/// `ksso proxy run`: serves until stopped.
+struct ProxyRun: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Forward the requests of programs that know no Kerberos, and sign them in, until stopped.",
+        discussion: """
+            Programs use the proxy through their settings or the variables http_proxy and https_proxy. It answers upstream proxies that \
+            ProxyHosts of a profile lists, and servers over plain http that Hosts and PlainHTTPHosts list. It forwards https through a \
+            tunnel that it cannot read, so it does not sign in to https servers. Only your own programs may use it.
+
+            Without --upstream and --pac, the routes are those of the profile (ProxyAutoConfigURL, ProxyServers, NoProxy), else those of \
+            the variables http_proxy, https_proxy and no_proxy, else direct. Tickets come from the agent, which prompts for a sign-in if \
+            it can; without an agent, they come from the default cache. If systemd passes sockets to the proxy, the proxy uses those.
+
+            EXAMPLES:
+              ksso proxy run
+              ksso proxy run --upstream proxy1.corp.example:3128 --upstream proxy2.corp.example:3128 --no-proxy .corp.example
+              http_proxy=http://\(DefaultProxyAddress.text) https_proxy=http://\(DefaultProxyAddress.text) pip install requests
+            """
+    )
+
+    @Option(
+        help: ArgumentHelp(
+            "Listen on this loopback address and port; may be repeated. By default \(DefaultProxyAddress.text).",
+            valueName: "address:port"
+        )
+    )
+    var listen: [String] = []
+    @Option(help: ArgumentHelp("Listen on this Unix socket; may be repeated.", valueName: "path"), completion: .file())
+    var socket: [String] = []
+    @Option(
+        help: ArgumentHelp(
+            "Send requests through this proxy; may be repeated: the first one that can be reached is used.",
+            valueName: "host:port"
+        )
+    )
+    var upstream: [String] = []
+    @Option(
+        help: ArgumentHelp("Select a proxy for each request by this PAC file.", valueName: "url-or-path"),
+        completion: .file()
+    )
+    var pac: String?
+    @Option(
+        name: .customLong("no-proxy"),
+        help: ArgumentHelp("Connect directly to these hosts, domains and networks, separated by commas.", valueName: "list")
+    )
+    var noProxy: String?
+    @OptionGroup var common: CommonOptions
+
+    func validate() throws {
+        if pac != nil, !upstream.isEmpty { throw ValidationError("--pac and --upstream are mutually exclusive.") }
+    }
+
+    func run() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        try await common.engine.run { sso in
+            let runtime = RuntimeDirectory(environment: environment)
+            try runtime.makePrivate()
+            let listening = try ProxyListening(addresses: listen, sockets: socket, environment: environment)
+            let profiles = ProxyProfiles(
+                search: ProfileSearch(explicitPaths: common.profile, environment: environment),
+                options: ProxyRoutes.Options(servers: upstream, autoConfiguration: pac.map(Self.absolute), noProxy: noProxy),
+                environment: environment,
+                ownPorts: listening.ports
+            )
+            let (routes, source) = try profiles.routes(sso.profiles.flatMap(\.configurations))
+            harden()
+            Self.warn(about: routes, sso)
+            let service = Service(
+                runtime: runtime,
+                profiles: profiles,
+                active: sso.profiles,
+                signOn: ProxySignOn(sso, engine: common.engine, runtime: runtime),
+                routes: CurrentRoutes(routes, source)
+            )
+            var configuration = ProxyConfiguration(listeners: listening.listeners, users: [geteuid()])
+            configuration.isUserInterfaceEnabled = true
+            try await service.run(configuration, isVerbose: common.isVerbose, environment: environment)
+        }
+    }
+
+    private func harden() {
+        ProcessProtection.forbidDumps()
+        ProcessProtection.raiseFileLimit()
+        signal(SIGPIPE, SIG_IGN)
+    }
+
+    /// A URL as it is, and a path from the root.
+    private static func absolute(_ location: String) -> String {
+        location.contains("://") ? location : URL(fileURLWithPath: location).path
+    }
+
+    /// Says which of the proxies get no ticket, because a request would fail with their status 407.
+    private static func warn(about routes: ProxyRoutes, _ sso: SingleSignOn) {
+        for server in routes.servers {
+            guard let url = URL(string: "http://\(server)"), case .ignore(let reasons) = sso.decision(for: url, challenger: .proxy),
+                let reason = reasons.first(where: { $0.verdict == .failed })
+            else { continue }
+            Console.report("warning: \(server) gets no ticket. \(reason.detail)")
+        }
+    }
+}
+
+extension ProxyRun {
+    /// The parts of a running proxy.
+    fileprivate struct Service: Sendable {
+        let runtime: RuntimeDirectory
+        let profiles: ProxyProfiles
+        /// The profiles at the start.
+        let active: [Profile]
+        let signOn: ProxySignOn
+        let routes: CurrentRoutes
+
+        /// Serves until a signal.
+        func run(_ configuration: ProxyConfiguration, isVerbose: Bool, environment: [String: String]) async throws {
+            let proxy = LocalProxy(
+                configuration: configuration,
+                credentials: try await AgentClient.connect(socketPath: runtime.apiSocket, fallback: signOn),
+                routes: routes,
+                logger: ProxyLog.logger(isVerbose: isVerbose)
+            )
+            let status = ProxyStatusSocket(in: runtime)
+            let notification = ServiceNotification(environment: environment)
+            let (requests, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            try await ProcessSignals.withSignals { signals in
+                // The tasks that end the proxy return true.
+                try await withThrowingTaskGroup(of: Bool.self) { group in
+                    group.addTask {
+                        try await proxy.run { addresses in
+                            Self.announce(addresses)
+                            notification.ready("listening on \(addresses.joined(separator: ", "))")
+                        }
+                        return true
+                    }
+                    group.addTask {
+                        while await signals.next() == SIGHUP, !Console.hasTerminal { continuation.yield() }
+                        notification.stopping()
+                        return true
+                    }
+                    group.addTask {
+                        await status?.serve { await document(of: proxy) }
+                        return false
+                    }
+                    group.addTask {
+                        await profiles.follow(from: active, signOn, routes, requests: requests)
+                        return false
+                    }
+                    while let isEnd = try await group.next(), !isEnd {}
+                    group.cancelAll()
+                    try await group.waitForAll()
+                }
+            }
+        }
+
+        private func document(of proxy: LocalProxy) async -> ProxyDocument {
+            ProxyDocument(
+                processID: getpid(),
+                usesAgent: runtime.servesRequests,
+                routes: routes.configured,
+                status: await proxy.status
+            )
+        }
+
+        private static func announce(_ addresses: [String]) {
+            Console.print("The proxy listens on \(addresses.joined(separator: ", ")).")
+            guard let address = addresses.first(where: { !$0.hasPrefix("/") }) else { return }
+            Console.print("To use it in a shell: export http_proxy=http://\(address) https_proxy=http://\(address)")
+        }
+    }
+}

@@ -8,9 +8,9 @@
     /// The filter of system calls of the process that evaluates PAC files (seccomp(2)). A call that is not listed fails with EPERM.
     ///
     /// The lists have what memory management, clocks, getaddrinfo(3) and loading its modules need. Of sockets, only those of IP and of
-    /// the kernel's routing table can be created, so that neither an agent nor a key store can be reached through its Unix socket. Names that
-    /// only a service with a Unix socket can resolve (nscd, sssd, Avahi) are therefore not found. On a kernel that cannot restrict TCP ports,
-    /// only UDP is possible, because the local proxy serves every process of this user.
+    /// the kernel's routing table can be created, so that neither an agent nor a key store can be reached through its Unix socket. Names
+    /// that only a service with a Unix socket can resolve (nscd, sssd, Avahi) are therefore not found. On a kernel that cannot restrict TCP
+    /// ports, only UDP is possible, because the local proxy serves every process of this user.
     enum SystemCallFilter {
         #if arch(x86_64)
             private static let architecture: UInt32 = 0xC000_003E
@@ -110,8 +110,8 @@
             ]
         }
 
-        /// AF_INET and AF_INET6, for all types or only for SOCK_DGRAM, and AF_NETLINK with the protocol NETLINK_ROUTE, by which getaddrinfo(3)
-        /// finds the address families in use.
+        /// AF_INET and AF_INET6, for all types or only for SOCK_DGRAM, and AF_NETLINK with the protocol NETLINK_ROUTE, by which
+        /// getaddrinfo(3) finds the address families in use.
         private static func socketRule(permitsTCP: Bool) -> [Instruction] {
             let address: [Instruction] =
                 permitsTCP

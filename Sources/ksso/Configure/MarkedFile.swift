@@ -1,3 +1,4 @@
+internal import CDispatch
 internal import CommandSupport
 internal import Foundation
 

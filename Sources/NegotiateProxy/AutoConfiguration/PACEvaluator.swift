@@ -52,7 +52,8 @@ package actor PACEvaluator {
         let worker = try await lease(script, location)
         let (process, limit) = (worker.process, limits.time)
         let outcome = await BlockingCall.run { process.exchange(PACRequest(url: url, host: host), within: limit) }
-        if case .reply = outcome, idle.count < Self.spare { idle.append(worker) } else { processes -= 1 }
+        // An engine that has run out of memory may fail at the next question too.
+        if case .reply(let reply) = outcome, reply.answer != nil, idle.count < Self.spare { idle.append(worker) } else { processes -= 1 }
         wakeNext()
         switch outcome {
         case .reply(let reply):

@@ -132,7 +132,9 @@ struct ConfiguredProgramTests {
         guard StockProgram.isInstalled(shell) else { try Test.cancel("\(shell) is not installed") }
         try station.install(profile() + "NoProxy: [.corp.example]\n")
         let load = shell == "fish" ? "ksso configure proxy-env --user | source" : "eval \"$(ksso configure proxy-env --user)\""
-        let result = try await station.run([shell, "-c", "\(load); env | grep -i _proxy= | sort"], environment: ["HOME": "/nonexistent"])
+        // Without a start file. fish creates its folder there.
+        let home = ["HOME": "\(station.directory)/empty"]
+        let result = try await station.run([shell, "-c", "\(load); env | grep -i _proxy= | sort"], environment: home)
         let list = "localhost,127.0.0.1,::1,.corp.example"
         let url = "http://127.0.0.1:8407"
         let expected = [

@@ -37,17 +37,24 @@ extension DiagnosticStep {
         return answer.finding(of: "\(plan.origin)")
     }
 
-    /// Checks whether a port that does not use TLS speaks plain http.
+    /// The page `/` over plain http at the port of an https URL.
+    private static func plainRoot(of url: URL) -> URL? {
+        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: false) else { return nil }
+        (parts.scheme, parts.port, parts.path) = ("http", url.port ?? 443, "/")
+        (parts.user, parts.password, parts.query, parts.fragment) = (nil, nil, nil, nil)
+        return parts.url
+    }
+
+    /// Checks whether a port that does not use TLS speaks plain http. Asks for `/`, because the path and the query of an https URL may
+    /// contain secrets, which must not be sent without TLS.
     private static func withoutTLS(_ error: HTTPTransportError, _ url: URL, _ origin: String) async -> Finding {
-        var parts = URLComponents(url: url, resolvingAgainstBaseURL: false)
-        parts?.scheme = "http"
-        parts?.port = url.port ?? 443
-        guard let plain = parts?.url, (try? await ask(plain, NoSignOn(), nil)) != nil, let host = url.host() else {
+        guard let plain = plainRoot(of: url), (try? await ask(plain, NoSignOn(), nil)) != nil, let host = url.host() else {
             return .failed("\(error)", remedy: "Check the port of the URL.")
         }
         return .failed(
             "\(origin): this port speaks plain http, not https.",
-            remedy: "Check the port of the URL. If the server has no TLS, use http:// and list \(host) in PlainHTTPHosts of the profile."
+            remedy: "Check the port of the URL; something on the network may also be responding in the server's place. "
+                + "Only if you know that the server has no TLS, use http:// and list \(host) in PlainHTTPHosts of the profile."
         )
     }
 

@@ -46,10 +46,15 @@ struct DoctorServerTests {
     @Test func `a port that speaks plain http is not taken for a proxy that intercepts TLS`() async throws {
         try await station.signIn()
         try await ScriptedServer.run({ _ in .closing(200, body: "plain\n") }) { server in
-            let first = try #require(try await diagnose("https://localhost:\(server.port)/").firstFailure)
+            let path = "secret/page?token=secret#part"
+            let first = try #require(try await diagnose("https://user:secret@localhost:\(server.port)/\(path)").firstFailure)
             #expect(first.name == "challenge")
             #expect(first.detail == "https://localhost:\(server.port): this port speaks plain http, not https.")
-            #expect(first.remedy?.contains("list localhost in PlainHTTPHosts") == true, "\(first)")
+            #expect(first.remedy?.contains("Only if you know that the server has no TLS, use http://") == true, "\(first)")
+            // The first connection begins with a TLS record, which is no request.
+            let requests = server.requests.filter { $0.method == "GET" }
+            #expect(requests.map(\.target) == ["/"], "\(requests)")
+            #expect(requests.allSatisfy { !$0.head.contains("secret") && $0.field("Authorization") == nil }, "\(requests)")
         }
     }
 

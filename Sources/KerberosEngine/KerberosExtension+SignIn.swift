@@ -130,7 +130,8 @@ extension KerberosExtension {
         try await signIns.names.defaultRealm()
     }
 
-    /// The principal that signs in if none is named: the profile's principal for the realm, else the user.
+    /// The principal that signs in if none is named: the profile's principal for the realm, else the one that the user has stored, else the
+    /// user's name.
     public func defaultPrincipal(realm: String?) async throws(KerberosError) -> Principal {
         try await signIns.names.defaultPrincipal(realm: realm)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ExtensionProfile
 
-/// The file `principals` of the user's directory, which names the principal if the profile does not.
+/// The file `principals` of the user's directory, which names the principal that signs in if the profile does not.
 @Suite struct UserPrincipalsTests {
     private let system: TemporaryFolder
     private let user: TemporaryFolder
@@ -32,11 +32,12 @@ import Testing
         )
     }
 
-    @Test func `the user's principal takes the place of a missing principalName only`() throws {
+    @Test func `the user's principal is separate from the profile's principalName`() throws {
         try user.write("# mine\n\nalice@A.TEST\nalice@B.TEST\nother@A.TEST\nalice@C.TEST\n", to: "principals", mode: 0o600)
         for search in [search(), search(["\(system.path)/a.yaml", "\(system.path)/b.yaml"])] {
             for result in [try search.run(), search.runAgain()] {
-                #expect(result.configurations.map(\.principalName) == ["alice@A.TEST", "bob"])
+                #expect(result.configurations.map(\.principalName) == [nil, "bob"])
+                #expect(result.configurations.map(\.userPrincipal) == ["alice@A.TEST", "alice@B.TEST"])
                 #expect(result.warnings.isEmpty, "\(result.warnings)")
             }
             #expect(search.places.contains { "\(user.path)/principals".hasPrefix($0) })
@@ -62,7 +63,7 @@ import Testing
     func `a file with an invalid line is ignored with a warning that names the line`(line: String) throws {
         let file = try user.write("bob@A.TEST\n\(line)\n", to: "principals")
         let result = try search().run()
-        #expect(result.configurations.map(\.principalName) == [nil, "bob"])
+        #expect(result.configurations.map(\.userPrincipal) == [nil, nil])
         #expect(result.warnings.map(\.source) == [file])
         #expect(result.warnings.first?.message.contains("Line 2 is not a principal with its realm") == true)
     }
@@ -71,7 +72,7 @@ import Testing
     func `a file that other users can write is ignored with a warning`(mode: Int) throws {
         let file = try user.write("alice@A.TEST\n", to: "principals", mode: mode)
         let result = try search().run()
-        #expect(result.configurations.map(\.principalName) == [nil, "bob"])
+        #expect(result.configurations.map(\.userPrincipal) == [nil, nil])
         #expect(result.warnings.map { $0.error?.code } == [.untrusted])
         #expect(result.warnings.first?.message.contains("chmod go-w \(file)") == true)
     }

@@ -16,7 +16,7 @@ public struct Profile: Sendable, Hashable {
     public let report: ProfileReport
     /// The file's contents, to be checked again if the machine's policy changes.
     let data: Data
-    /// The user's principals by realm, for payloads that name none; see ``UserPrincipals``.
+    /// The user's principals by realm; see ``UserPrincipals``.
     var userPrincipals: [String: String] = [:]
     /// The file's signature; nil if it is not signed.
     public var signature: ProfileSignature? { report.signature }
@@ -45,12 +45,11 @@ public struct Profile: Sendable, Hashable {
         report = reader.report
     }
 
-    /// The configurations that the profile defines, one per payload. If a payload names no principal, its configuration has the user's own
-    /// for the realm, which ``ProfileSearch`` reads.
+    /// The configurations that the profile defines, one per payload, with the user's principal for its realm, which ``ProfileSearch`` reads.
     public var configurations: [ExtensionConfiguration] {
         payloads.map { payload in
             var configuration = payload.configuration(source: source)
-            if configuration.principalName == nil { configuration.principalName = userPrincipals[payload.realm] }
+            configuration.userPrincipal = userPrincipals[payload.realm]
             return configuration
         }
     }

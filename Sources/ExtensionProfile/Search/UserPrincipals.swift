@@ -1,7 +1,7 @@
 internal import Foundation
 internal import SignOnPolicy
 
-/// The user's principals, at most one per realm: who signs in to a realm if neither the caller nor the profile names a principal.
+/// The user's principals, at most one per realm: the one that signs in to a realm if neither the caller nor the profile names one.
 ///
 /// They are in the file `principals` of the user's directory, with one `name@REALM` per line. Empty lines, and lines that begin with `#`,
 /// are ignored.

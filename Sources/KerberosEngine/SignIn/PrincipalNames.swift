@@ -18,13 +18,14 @@ struct PrincipalNames: Sendable {
         return try await local.defaultRealm()
     }
 
-    /// The principal that signs in if none is named: the profile's principal for the realm, else the user.
+    /// The principal that signs in if none is named: the profile's principal for the realm, else the one that the user has stored, else the
+    /// user's name.
     func defaultPrincipal(realm: String?) async throws(KerberosError) -> Principal {
         guard let realm = if let realm { await knownRealm(realm) } else { try await defaultRealm() } else {
             throw .noRealm(userName ?? "")
         }
-        let configured = policy.configurations.first { $0.realm == realm }?.principalName
-        guard let name = configured ?? userName else {
+        let configuration = policy.configurations.first { $0.realm == realm }
+        guard let name = configuration?.principalName ?? configuration?.userPrincipal ?? userName else {
             throw KerberosError(.malformedPrincipal, subject: realm, message: "no principal is given. Write the principal as name@REALM.")
         }
         return try await inKnownRealm(Principal(typed: name, defaultRealm: realm))

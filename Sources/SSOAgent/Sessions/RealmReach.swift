@@ -61,7 +61,7 @@ extension SessionSchedule {
 
     private func knownPrincipal(of realm: String) -> String? {
         entries.values.filter { $0.session.realm == realm }.map(\.session.key.principal).min()
-            ?? rules.configurations.first { $0.realm == realm }?.principalName
+            ?? rules.configurations.first { $0.realm == realm }.flatMap { $0.principalName ?? $0.userPrincipal }
     }
 }
 

@@ -47,8 +47,8 @@ extension DiagnosticStep {
             await firstResult(within: Duration.seconds(2).patient) { [sso = findings.sso] in
                 try? await sso.sessions().defaultSession(realm: realm)
             } ?? nil
-        let configured = findings.sso.kerberos.policy.configurations.first { $0.realm == realm }?.principalName
-        findings.kdcs.isGuess = session == nil && configured == nil
+        let configuration = findings.sso.kerberos.policy.configurations.first { $0.realm == realm }
+        findings.kdcs.isGuess = session == nil && configuration?.principalName == nil && configuration?.userPrincipal == nil
         let probe: KDCProbe
         do throws(KerberosError) {
             let standard = if let session { session.principal } else { try await findings.sso.kerberos.defaultPrincipal(realm: realm) }

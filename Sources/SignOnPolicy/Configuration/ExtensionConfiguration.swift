@@ -35,6 +35,9 @@ public struct ExtensionConfiguration: Sendable, Hashable, Codable {
     public var noProxy: [String] = []
     /// The principal that signs in, if the profile sets one: `principalName`.
     public var principalName: String?
+    /// The principal that signs in if neither the caller nor the profile names one: the user's choice, from the file `principals`. It does
+    /// not select among sessions.
+    public var userPrincipal: String?
     /// Whether this is the default realm: `isDefaultRealm`.
     public var isDefaultRealm = false
     /// The DNS suffixes whose services are in another realm, by realm: `domainRealmMapping`.
@@ -116,6 +119,7 @@ extension ExtensionConfiguration {
         try container.decode(.proxyAutoConfigURL, into: &proxyAutoConfigURL)
         try container.decode(.noProxy, into: &noProxy)
         try container.decode(.principalName, into: &principalName)
+        try container.decode(.userPrincipal, into: &userPrincipal)
         try container.decode(.isDefaultRealm, into: &isDefaultRealm)
         try container.decode(.domainRealmMapping, into: &domainRealmMapping)
         try container.decode(.preferredKDCs, into: &preferredKDCs)

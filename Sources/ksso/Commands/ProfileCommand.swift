@@ -104,7 +104,11 @@ struct ProfileCommand: AsyncParsableCommand {
             Console.print("\(configuration.realm)\(configuration.isDefaultRealm ? " (default realm)" : ""), from \(configuration.source)")
             Console.print("    hosts: \(configuration.hosts.map(\.description).joined(separator: " "))")
             showSettings(configuration)
-            if let name = configuration.principalName { Console.print("    principal: \(name)") }
+            if let name = configuration.principalName {
+                Console.print("    principal: \(name)")
+            } else if let name = configuration.userPrincipal {
+                Console.print("    default principal: \(name)")
+            }
             if !configuration.preferredKDCs.isEmpty {
                 Console.print("    KDCs first: \(configuration.preferredKDCs.map(\.description).joined(separator: " "))")
             }

@@ -60,7 +60,7 @@ struct CompletionNames: Sendable {
 
     var principals: [String] {
         let configured = configurations.compactMap { configuration in
-            configuration.principalName.map { $0.contains("@") ? $0 : "\($0)@\(configuration.realm)" }
+            (configuration.principalName ?? configuration.userPrincipal).map { $0.contains("@") ? $0 : "\($0)@\(configuration.realm)" }
         }
         return configured + sessions.map(\.principal.description)
     }

@@ -84,6 +84,21 @@ struct SeveralPrincipalsTests {
         }
     }
 
+    /// Only ``KerberosExtension/Options/userName`` and a sign-in without a name have less precedence.
+    @Test(arguments: ["FILE", "DIR"])
+    func `the user's stored principal signs in by default, and does not select the session`(cache: String) async throws {
+        let (home, kerberos) = try await twoSignedIn(cache: cache) { $0.options.configurations[0].userPrincipal = "carol@EXAMPLE.TEST" }
+        #expect(try await kerberos.defaultPrincipal(realm: nil).description == "carol@EXAMPLE.TEST")
+        #expect(try await kerberos.grant(host).principal == "bob@EXAMPLE.TEST")
+        try await kerberos.signIn(using: .secret)
+        #expect(try await kerberos.grant(host).principal == "carol@EXAMPLE.TEST")
+        home.clock.advance(by: 1)
+        try await kerberos.makeDefault(try Principal("alice@EXAMPLE.TEST"))
+        #expect(try await kerberos.grant(host).principal == "alice@EXAMPLE.TEST")
+        #expect(try await home.makeExtension().grant(host).principal == "alice@EXAMPLE.TEST")
+        #expect(kerberos.policy.configurations.map(\.forPeers.userPrincipal) == [nil])
+    }
+
     @Test func `a principal that is not signed in cannot become the default`() async throws {
         let (_, kerberos) = try await twoSignedIn()
         let carol = try Principal("carol@EXAMPLE.TEST")

@@ -44,7 +44,7 @@ struct UserNameQuestionTests {
         #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
         let again = try await ksso("setup", "--no-session")
         #expect(again.exitStatus == 0 && again.output.contains("alice@EXAMPLE.TEST is signed in already"), "\(again)")
-        #expect(try await ksso("profile", "show").output.contains("    principal: alice@EXAMPLE.TEST\n"))
+        #expect(try await ksso("profile", "show").output.contains("    default principal: alice@EXAMPLE.TEST\n"))
         #expect(try await ksso("logout").exitStatus == 0)
         let login = try await ksso("login", "--password-stdin", input: "secret\n")
         #expect(login.exitStatus == 0 && login.output.hasPrefix("alice@EXAMPLE.TEST is signed in until"), "\(login)")

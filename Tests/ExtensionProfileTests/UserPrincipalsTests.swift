@@ -77,17 +77,47 @@ import Testing
         #expect(result.warnings.first?.message.contains("chmod go-w \(file)") == true)
     }
 
+    private func file(in directory: String) throws -> UserPrincipalsFile {
+        var search = search()
+        search.userDirectory = directory
+        return try #require(UserPrincipalsFile(of: search))
+    }
+
     @Test func `a recorded principal replaces the one of its realm, in a file that only the user can read`() throws {
         let directory = "\(user.path)/new/ksso"
-        let file = try UserPrincipals.record("alice@A.TEST", in: directory)
-        try UserPrincipals.record("alice@B.TEST", in: directory)
-        try UserPrincipals.record("uid/admin@A.TEST", in: directory)
-        let text = try String(contentsOfFile: file, encoding: .utf8)
+        let file = try file(in: directory)
+        for principal in ["alice@A.TEST", "alice@B.TEST", "uid/admin@A.TEST"] { try file.record(principal) }
+        let text = try String(contentsOfFile: file.path, encoding: .utf8)
         #expect(text.hasPrefix("# ") && text.hasSuffix("\nalice@B.TEST\nuid/admin@A.TEST\n"), "\(text)")
-        #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
+        #expect(try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int == 0o600)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["principals"])
-        #expect(throws: ProfileError.self) { try UserPrincipals.record("alice", in: directory) }
-        #expect(try UserPrincipals.remove(from: directory) == file)
-        #expect(try UserPrincipals.remove(from: directory) == nil)
+        #expect(throws: ProfileError.self) { try file.record("alice") }
+        #expect(try file.remove(["alice@A.TEST"]) == .nothing)
+        #expect(try file.remove(["alice@B.TEST"]) == .entries)
+        #expect(try String(contentsOfFile: file.path, encoding: .utf8).hasSuffix("\nuid/admin@A.TEST\n"))
+        #expect(try file.remove(["alice@B.TEST", "uid/admin@A.TEST"]) == .wholeFile)
+    }
+
+    @Test(arguments: [
+        ("bob@B.TEST\n", 0o602, ProfileError.Code.untrusted), ("bob@B.TEST\nbob\n", 0o600, .malformed),
+    ])
+    func `a file that the search ignores is not changed`(text: String, mode: Int, code: ProfileError.Code) throws {
+        let path = try user.write(text, to: "principals", mode: mode)
+        let file = try file(in: user.path)
+        let recorded = #expect(throws: ProfileError.self) { try file.record("alice@A.TEST") }
+        let removed = #expect(throws: ProfileError.self) { try file.remove(["bob@B.TEST"]) }
+        #expect(recorded?.code == code && removed?.code == code)
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == mode)
+    }
+
+    @Test func `a symbolic link stays, and its target is changed`() throws {
+        let target = try system.write("# mine\nbob@A.TEST\n", to: "own-principals", mode: 0o600)
+        let file = try file(in: user.path)
+        try FileManager.default.createSymbolicLink(atPath: file.path, withDestinationPath: target)
+        try file.record("alice@A.TEST")
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: file.path) == target)
+        #expect(try String(contentsOfFile: target, encoding: .utf8) == "# mine\nalice@A.TEST\n")
+        #expect(try search().run().configurations.map(\.userPrincipal) == ["alice@A.TEST", nil])
     }
 }

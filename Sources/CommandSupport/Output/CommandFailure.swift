@@ -5,6 +5,8 @@ package struct CommandFailure: Error {
     package let message: String
     /// The lines that follow it, such as libkrb5's message.
     package let details: [String]
+    /// The error that it reports, if a caller has to know it.
+    package var cause: (any Error)?
 
     package init(_ status: ExitStatus, _ message: String = "", details: [String] = []) {
         self.status = status

@@ -15,6 +15,8 @@ public struct ProfileError: Error, Sendable, Hashable, CustomStringConvertible {
 
         /// The file cannot be opened or read.
         public static let unreadable = Code(rawValue: "unreadable")
+        /// The file or its directory cannot be created or written.
+        public static let unwritable = Code(rawValue: "unwritable")
         /// The file or its directory has an owner that is not allowed, or others can write to it.
         public static let untrusted = Code(rawValue: "untrusted")
         /// The file is larger than the maximum of 1 MiB.

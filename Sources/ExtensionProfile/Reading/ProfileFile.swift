@@ -85,14 +85,14 @@ struct ProfileFile: ~Copyable {
                 attributes: [.posixPermissions: 0o700]
             )
         } catch {
-            throw ProfileError(.unreadable, source: directory, reason: "The directory cannot be created: \(error.localizedDescription)")
+            throw ProfileError(.unwritable, source: directory, reason: "The directory cannot be created: \(error.localizedDescription)")
         }
         guard files.createFile(atPath: draft, contents: data, attributes: [.posixPermissions: 0o600]),
             unsafe rename(draft, path) == 0
         else {
             let text = unsafe String(cString: strerror(errno))
             try? files.removeItem(atPath: draft)
-            throw ProfileError(.unreadable, source: path, reason: "The file cannot be written: \(text).")
+            throw ProfileError(.unwritable, source: path, reason: "The file cannot be written: \(text).")
         }
     }
 

@@ -69,7 +69,7 @@ public struct ProfileSearch: Sendable {
     private var systemTrust: ProfileFile.Trust { ProfileFile.Trust(owners: [systemOwner], followsLinks: false) }
 
     /// Symbolic links are common in users' settings, and only the user can have created them in the user's directory.
-    private var userTrust: ProfileFile.Trust { ProfileFile.Trust(owners: [user, systemOwner], followsLinks: true) }
+    var userTrust: ProfileFile.Trust { ProfileFile.Trust(owners: [user, systemOwner], followsLinks: true) }
 
     private var userPrincipals: UserPrincipals {
         userDirectory.map { UserPrincipals(in: $0, trust: userTrust) } ?? UserPrincipals()

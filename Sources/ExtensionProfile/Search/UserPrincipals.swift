@@ -35,7 +35,7 @@ package struct UserPrincipals: Sendable {
     }
 
     /// Parses the file's text. The first principal of a realm counts.
-    private static func names(in text: String, source: String) throws(ProfileError) -> [String: String] {
+    static func names(in text: String, source: String) throws(ProfileError) -> [String: String] {
         var names: [String: String] = [:]
         for (offset, line) in lines(of: text).enumerated() where isEntry(line) {
             guard let realm = realm(of: line) else {
@@ -51,51 +51,17 @@ package struct UserPrincipals: Sendable {
         return names
     }
 
-    private static func lines(of text: String) -> [String] {
+    static func lines(of text: String) -> [String] {
         text.components(separatedBy: "\n").map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
     }
 
-    private static func isEntry(_ line: String) -> Bool { !line.isEmpty && !line.hasPrefix("#") }
+    static func isEntry(_ line: String) -> Bool { !line.isEmpty && !line.hasPrefix("#") }
 
     /// The realm of a principal; nil if the line is not a principal with a realm.
-    private static func realm(of line: String) -> String? {
+    static func realm(of line: String) -> String? {
         guard let sign = line.lastIndex(of: "@"), !line[..<sign].hasSuffix("\\") else { return nil }
         let realm = String(line[line.index(after: sign)...])
         return ValueCheck.isPrincipal(line) && ValueCheck.realmFault(realm) == nil ? realm : nil
-    }
-}
-
-extension UserPrincipals {
-    /// Writes a principal to the file of a directory, in place of another one of its realm. Only the user can read the file.
-    ///
-    /// - Returns: The path of the file.
-    /// - Throws: ``ProfileError``.
-    @discardableResult
-    package static func record(_ principal: String, in directory: String) throws(ProfileError) -> String {
-        let path = "\(directory)/\(fileName)"
-        guard let realm = realm(of: principal) else {
-            throw ProfileError(.badValue, source: path, reason: "\(principal.debugDescription) is not a principal with its realm.")
-        }
-        let present = FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
-        var lines = lines(of: present ?? "# Written by ksso: the principal that signs in to a realm if none is named.")
-        lines.removeAll { $0.isEmpty || isEntry($0) && self.realm(of: $0) == realm }
-        try ProfileFile.replace(path: path, in: directory, with: Data((lines + [principal, ""]).joined(separator: "\n").utf8))
-        return path
-    }
-
-    /// Removes the file of a directory.
-    ///
-    /// - Returns: The path of the file; nil if there was none.
-    /// - Throws: ``ProfileError``.
-    package static func remove(from directory: String) throws(ProfileError) -> String? {
-        let path = "\(directory)/\(fileName)"
-        guard ProfileFile.exists(path) else { return nil }
-        do {
-            try FileManager.default.removeItem(atPath: path)
-            return path
-        } catch {
-            throw ProfileError(.unreadable, source: path, reason: "The file cannot be removed: \(error.localizedDescription)")
-        }
     }
 }
 

@@ -107,7 +107,7 @@ struct Setup: AsyncParsableCommand {
                 try await signIn(realm)
             } catch {
                 let isConfigured = if noSession { true } else { await SessionSetUp(environment: environment).isInstalled }
-                let isNamed = (error as? CommandFailure)?.message.contains(Self.principalCommand) == true
+                let isNamed = (error as? CommandFailure)?.cause is UnknownAccountName
                 Console.note(
                     "The profile is installed\(isConfigured ? "" : ", but the session is not configured")."
                         + (isNamed ? "" : " After you correct the error, run: ksso setup")
@@ -117,8 +117,8 @@ struct Setup: AsyncParsableCommand {
         } else if let principal {
             try await EngineOptions().run { sso in
                 let principal = try await sso.principal(principal, realm: realm)
-                let file = try await UserNameQuestion(realm: principal.realm, sso: sso).record(principal, environment: environment)
-                if let file { Console.print("\(file): later sign-ins use \(principal).") }
+                let question = UserNameQuestion(realm: principal.realm, sso: sso)
+                try await question.record(principal, environment: environment).report(principal)
             }
         }
         if !noSession { try await SessionConsent(SessionSetUp(environment: environment), isGiven: yes).install() }

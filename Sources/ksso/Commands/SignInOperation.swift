@@ -79,8 +79,9 @@ struct SignInOperation {
             let advice =
                 "the KDC does not know this principal. If you have another name in the realm, use: "
                 + "\(otherPrincipalCommand) NAME@\(question.realm)"
-            guard !isQuiet, !credential.readsSecret, Console.hasTerminal else { throw error.saying(advice) }
-            let (session, place) = try await question.ask(error.saying(advice)) { try await signIn(as: $0.description, sso) }
+            let unknown = UnknownAccountName(error: error.saying(advice))
+            guard !isQuiet, !credential.readsSecret, Console.hasTerminal else { throw unknown }
+            let (session, place) = try await question.ask(unknown) { try await signIn(as: $0.description, sso) }
             return (session, place, true)
         }
     }
@@ -103,8 +104,8 @@ struct SignInOperation {
     private func record(_ principal: Principal, _ sso: SingleSignOn, _ environment: [String: String]) async {
         do {
             let question = UserNameQuestion(realm: principal.realm, sso: sso)
-            guard let file = try await question.record(principal, environment: environment) else { return }
-            say("\(file): later sign-ins use \(principal).")
+            let recording = try await question.record(principal, environment: environment)
+            if !isQuiet { recording.report(principal) }
         } catch {
             Console.report("warning: the name for later sign-ins was not stored: \(CommandFailure(error, verbose: false).message)")
         }

@@ -21,11 +21,11 @@ struct UserNameQuestion {
     /// Signs in with the name that the user enters at the terminal.
     ///
     /// - Parameters:
-    ///   - unknown: The error that reports that the KDC does not know the name of the account.
+    ///   - unknown: The error of the name of the account.
     ///   - signIn: Signs in as a principal.
     /// - Throws: The error of the last attempt; `unknown` if the user enters no name.
-    func ask<Value>(_ unknown: KerberosError, _ signIn: (Principal) async throws -> Value) async throws -> Value {
-        var error = unknown
+    func ask<Value>(_ unknown: UnknownAccountName, _ signIn: (Principal) async throws -> Value) async throws -> Value {
+        var error = unknown.error
         for _ in 0..<Self.limit {
             guard let name = try await answer(banner: error) else { throw unknown }
             do {
@@ -55,14 +55,45 @@ struct UserNameQuestion {
         }
     }
 
-    /// Stores the principal for later sign-ins, if the profile leaves it to the user and it is not the one that signs in anyway.
-    ///
-    /// - Returns: The file; nil if nothing had to be stored.
-    func record(_ principal: Principal, environment: [String: String]) async throws -> String? {
-        let hasProfile = sso.profiles.contains { $0.payloads.contains { $0.realm == realm } }
-        guard hasProfile, isOpen, principal.realm == realm else { return nil }
-        guard try await sso.kerberos.defaultPrincipal(realm: realm) != principal else { return nil }
-        guard let directory = ProfileSearch(environment: environment).userDirectory else { return nil }
-        return try UserPrincipals.record(principal.description, in: directory)
+    /// What became of a principal that later sign-ins should use.
+    enum Recording: Equatable {
+        /// It is in this file.
+        case stored(String)
+        /// It signs in anyway.
+        case unnecessary
+        /// The profile names another one, which signs in.
+        case namedByProfile(String)
+        /// There is no profile of the realm that it could be for.
+        case withoutProfile
+
+        /// Prints where the principal is stored, or why it is not.
+        func report(_ principal: Principal) {
+            switch self {
+            case .stored(let file): Console.print("\(file): later sign-ins use \(principal).")
+            case .unnecessary: break
+            case .namedByProfile(let name):
+                Console.note("\(principal) is not stored for later sign-ins, because the profile names \(name).")
+            case .withoutProfile:
+                Console.note("\(principal) is not stored for later sign-ins, because no profile of \(principal.realm) is installed.")
+            }
+        }
     }
+
+    /// Stores the principal for later sign-ins, if the profile leaves it to the user and it is not the one that signs in anyway.
+    func record(_ principal: Principal, environment: [String: String]) async throws -> Recording {
+        let standard = try await sso.kerberos.defaultPrincipal(realm: realm)
+        guard standard != principal else { return .unnecessary }
+        guard isOpen else { return .namedByProfile(standard.description) }
+        guard sso.profiles.contains(where: { $0.payloads.contains { $0.realm == realm } }) else { return .withoutProfile }
+        guard let file = UserPrincipalsFile(of: ProfileSearch(environment: environment)) else {
+            throw CommandFailure(.failed, "there is no folder for it: HOME is not set.")
+        }
+        try StoredPrincipals(file: file).store(principal)
+        return .stored(file.path)
+    }
+}
+
+/// The KDC does not know the name of the account. The message names the command that signs in under another name.
+struct UnknownAccountName: Error {
+    let error: KerberosError
 }

@@ -18,6 +18,9 @@ extension CommandFailure {
             } else {
                 self.init(ExitStatus(error.code), error.message)
             }
+        case let unknown as UnknownAccountName:
+            self.init(unknown.error, verbose: verbose)
+            cause = unknown
         case let error as ProfileError:
             self.init(.failed, error.message)
         case is CancellationError:

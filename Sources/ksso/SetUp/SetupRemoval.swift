@@ -9,21 +9,14 @@ struct SetupRemoval {
     let isSystem: Bool
     let environment: [String: String]
 
+    private var principals: StoredPrincipals? {
+        UserPrincipalsFile(of: ProfileSearch(environment: environment)).map(StoredPrincipals.init)
+    }
+
     func run() async throws {
         let hadSession = isSystem ? false : try await SessionSetUp(environment: environment).uninstall()
         let hadProfiles = try InstalledProfiles(directory: directory).remove()
-        let hadPrincipals = isSystem ? false : try removePrincipals()
+        let hadPrincipals = isSystem ? false : try principals?.remove() ?? false
         if !hadSession, !hadProfiles, !hadPrincipals { Console.print("Nothing was removed: there is nothing that ksso setup installed.") }
-    }
-
-    /// Removes the user's principals, which earlier runs stored.
-    private func removePrincipals() throws(CommandFailure) -> Bool {
-        do throws(ProfileError) {
-            guard let path = try UserPrincipals.remove(from: directory) else { return false }
-            Console.print("\(path): removed")
-            return true
-        } catch {
-            throw CommandFailure(error, verbose: false)
-        }
     }
 }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A user whose name in the realm is not the name of the account: `ksso` asks for it once, and uses it from then on.
-@Suite(.testRealm(users: ["alice": "secret", "bob": "secret"]), .timeLimit(.minutes(5)))
+@Suite(.testRealm(users: ["alice": "secret", "bob": "secret"], services: ["HTTP/localhost"]), .timeLimit(.minutes(5)))
 struct UserNameQuestionTests {
     let station: Workstation
 
@@ -104,6 +104,42 @@ struct UserNameQuestionTests {
         #expect(principals == ["bob@EXAMPLE.TEST"])
     }
 
+    @Test func `ksso setup --principal says why it stores no name`() async throws {
+        let words = ["setup", "--principal", "alice@EXAMPLE.TEST", "--no-login", "--no-session"]
+        let other = try station.write(profile(hosts: ["other.test"], realm: "OTHER.TEST"), to: "other.yaml")
+        let without = try await station.run(["ksso"] + words + [other], environment: Self.account)
+        let sentence = "alice@EXAMPLE.TEST is not stored for later sign-ins, because "
+        #expect(without.exitStatus == 0 && without.errors.hasSuffix("\(sentence)no profile of EXAMPLE.TEST is installed.\n"), "\(without)")
+        try station.install(profile(data: ["principalName: bob"]))
+        let named = try await station.run(["ksso"] + words, environment: Self.account)
+        #expect(named.exitStatus == 0 && named.errors.hasSuffix("\(sentence)the profile names bob@EXAMPLE.TEST.\n"), "\(named)")
+        #expect(principals == nil)
+    }
+
+    @Test func `ksso setup --undo removes the name that ksso stored, and keeps the user's own lines`() async throws {
+        try station.install(profile())
+        let words = ["setup", "--principal", "alice@EXAMPLE.TEST", "--no-login", "--no-session"]
+        try "# mine\nbob@OTHER.TEST\n".write(toFile: file, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        #expect(try await station.run(["ksso"] + words, environment: Self.account).exitStatus == 0)
+        #expect(principals == ["bob@OTHER.TEST", "alice@EXAMPLE.TEST"])
+        let undo = try await ksso("setup", "--undo")
+        #expect(undo.output.contains("\(file): removed alice@EXAMPLE.TEST; the other lines are kept\n"), "\(undo)")
+        #expect(principals == ["bob@OTHER.TEST"])
+        let again = try await ksso("setup", "--undo")
+        #expect(again.errors.contains("\(file): kept, because ksso setup did not write it\n"), "\(again)")
+        #expect(principals == ["bob@OTHER.TEST"])
+    }
+
+    @Test func `a name that is not stored because of an invalid line is reported`() async throws {
+        try station.install(profile())
+        try "bob\n".write(toFile: file, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
+        let result = try await ksso("setup", "--principal", "alice@EXAMPLE.TEST", "--no-login", "--no-session")
+        #expect(result.exitStatus == 1 && result.errors.contains("\(file): Line 1 is not a principal with its realm"), "\(result)")
+        #expect(!result.output.contains("later sign-ins") && principals == ["bob"], "\(result)")
+    }
+
     @Test func `a profile's principalName and a name that is given cause no question`() async throws {
         try station.install(profile(data: ["principalName: stranger"]))
         for command in ["ksso login", "ksso login stranger"] {
@@ -124,6 +160,16 @@ struct UserNameQuestionTests {
                 try await terminal.type("secret\n")
             }
             try await agent.wait(for: "the profiles have changed. Active: ")
+            func post(_ body: String, _ path: String) async throws -> String {
+                let curl = ["curl", "-sS", "--max-time", "120", "--unix-socket", "\(station.runtime)/agent.sock"]
+                let data = ["-H", "Content-Type: application/json", "-d", body, "http://agent/v1/\(path)"]
+                return try await station.run(curl + data).output
+            }
+            let grant = try await post(#"{"url": "http://localhost/"}"#, "authorize")
+            #expect(grant.contains(#""alice@EXAMPLE.TEST""#), "\(grant)")
+            #expect(try await ksso("logout").exitStatus == 0)
+            let login = try await post(#"{"realm": "EXAMPLE.TEST", "password": "secret"}"#, "login")
+            #expect(login.contains(#""alice@EXAMPLE.TEST""#), "\(login)")
         }
     }
 }

@@ -50,7 +50,7 @@ struct PrincipalNames: Sendable {
     func wanted(
         _ name: String?,
         realm: String?,
-        using source: InitialCredentialSource
+        using source: InitialCredentialSource?
     ) async throws(KerberosError) -> (principal: Principal?, realm: String) {
         switch (name, source) {
         case (nil, .keytab), (nil, .clientKeytab), (.some, _):

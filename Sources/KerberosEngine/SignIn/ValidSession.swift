@@ -63,6 +63,16 @@ extension KerberosExtension {
         }
     }
 
+    /// The principal whose session makes a sign-in unnecessary, and its realm. The principal is nil if neither the caller nor the profile
+    /// names one, so that any session of the realm will do.
+    package func wantedPrincipal(
+        _ name: String?,
+        realm: String?,
+        using source: InitialCredentialSource?
+    ) async throws(KerberosError) -> (principal: Principal?, realm: String) {
+        try await signIns.names.wanted(name, realm: realm, using: source)
+    }
+
     /// A session that is valid long enough, without a person: the present one, or else renewed, or reacquired with a keytab or a stored
     /// password.
     ///

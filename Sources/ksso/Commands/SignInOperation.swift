@@ -38,7 +38,7 @@ struct SignInOperation {
                 let again = "To sign in again: ksso login --force \(session.principal)"
                 say(
                     isNew
-                        ? "\(session.principal): the ticket was renewed, and is valid until \(session.ticketExpires.localText)."
+                        ? "\(session.principal): a new ticket was acquired, valid until \(session.ticketExpires.localText)."
                         : "\(session.principal) is signed in already, until \(session.ticketExpires.localText). \(again)"
                 )
                 if recordsPrincipal { await record(session.principal, sso, environment) }
@@ -71,7 +71,7 @@ struct SignInOperation {
     /// - Returns: The session, the place where the password is stored, if any, and whether the user was asked for the name.
     private func signInAskingForName(_ sso: SingleSignOn) async throws -> (session: Session, place: String?, isAsked: Bool) {
         do {
-            let (session, place) = try await signIn(as: principal, sso)
+            let (session, place) = try await signIn(as: nameToSignIn(sso), sso)
             return (session, place, false)
         } catch let error as KerberosError where error.code == .unknownPrincipal && principal == nil && credential.keytab == nil {
             let question = UserNameQuestion(realm: try await sso.principal(nil, realm: realm).realm, sso: sso)
@@ -121,12 +121,12 @@ struct SignInOperation {
         Console.note("\(session.principal): \(notice)")
     }
 
-    /// A session that makes a sign-in unnecessary, and whether its ticket was renewed or reacquired for that; nil if there is none.
+    /// A session that makes a sign-in unnecessary, and whether its ticket was renewed or acquired for that; nil if there is none.
     private func sufficientSession(_ sso: SingleSignOn) async throws -> (session: Session, isNew: Bool)? {
         guard !ticket.isForced, !remembers, ticket.cache == nil else { return nil }
         if let validFor = ticket.validFor {
-            let wanted = try await wanted(principal, sso)
-            let valid = try await sso.kerberos.validSession(of: wanted, orDefaultOf: wanted.realm, validFor: validFor.duration)
+            let (wanted, realm) = try await wantedSession(sso)
+            let valid = try await sso.kerberos.validSession(of: wanted, orDefaultOf: realm, validFor: validFor.duration)
             return valid.map { ($0.session, $0.isNew) }
         }
         guard !credential.replacesSession else { return nil }
@@ -139,6 +139,21 @@ struct SignInOperation {
         guard let validFor = ticket.validFor else { return ticket.options }
         let realm = try await wanted(name, sso).realm
         return await sso.kerberos.signInOptions(ticket.options, in: realm, validFor: validFor.duration)
+    }
+
+    /// The principal whose session is sufficient, and its realm; without a principal, any session of the realm is.
+    private func wantedSession(_ sso: SingleSignOn) async throws -> (principal: Principal?, realm: String) {
+        try await sso.kerberos.wantedPrincipal(principal, realm: realm, using: credential.keytab.map { .keytab($0) })
+    }
+
+    /// The name of the principal that signs in; nil is the default principal. If a session that is not valid for as long as required makes
+    /// the sign-in necessary, it is the principal of that session.
+    private func nameToSignIn(_ sso: SingleSignOn) async throws -> String? {
+        guard principal == nil, ticket.validFor != nil, !ticket.isForced, !remembers, ticket.cache == nil, credential.keytab == nil else {
+            return principal
+        }
+        let (wanted, realm) = try await wantedSession(sso)
+        return try await sso.sessions().session(of: wanted, orDefaultOf: realm)?.principal.description
     }
 
     /// The principal that signs in.

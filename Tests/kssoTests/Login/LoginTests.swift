@@ -182,6 +182,17 @@ struct LoginTests {
         #expect(try await station.ksso("status", "--quiet", "--valid-for", "3h").exitStatus == 0)
     }
 
+    @Test func `ksso login --valid-for without a name accepts the session of another principal, and signs it in again`() async throws {
+        try station.install(profile())
+        try await station.signIn()
+        let environment = ["USER": "bob"]
+        let kept = try await station.run(["ksso", "login", "--valid-for", "10m"], environment: environment)
+        #expect(kept.exitStatus == 0 && kept.output.hasPrefix("alice@EXAMPLE.TEST is signed in already"), "\(kept)")
+        let words = ["login", "--valid-for", "90d", "--password-stdin"]
+        let long = try await station.run(["ksso"] + words, input: "secret\n", environment: environment)
+        #expect(long.output.hasPrefix("alice@EXAMPLE.TEST is signed in until"), "\(long)")
+    }
+
     @Test func `ksso login --valid-for reacquires a ticket with its keytab, without prompting`() async throws {
         try await station.realm.addService("app/valid")
         let keytab = try await station.realm.keytab(for: "app/valid")
@@ -191,7 +202,7 @@ struct LoginTests {
             #expect(kept.exitStatus == 0 && kept.output.contains("is signed in already"), "\(kept)")
         }
         let renewed = try await station.ksso("login", "app/valid@EXAMPLE.TEST", "--valid-for", "1h")
-        #expect(renewed.withoutTimes == .done("app/valid@EXAMPLE.TEST: the ticket was renewed, and is valid until TIME.\n"))
+        #expect(renewed.withoutTimes == .done("app/valid@EXAMPLE.TEST: a new ticket was acquired, valid until TIME.\n"))
         #expect(try await station.ksso("status", "--quiet", "--valid-for", "1h").exitStatus == 0)
     }
 

@@ -39,7 +39,7 @@ public final class KerberosExtension: CredentialExtension {
             switch options.credential {
             case .sessions: nil
             case .keytab(let keytab, let principal):
-                KeytabSession(keytab, principal: principal, policy: policy, clients: clients, clock: options.clock)
+                KeytabSession(options.naming(keytab), principal: principal, policy: policy, clients: clients, clock: options.clock)
             }
         let signIns = SignIns(options, policy: policy, clients: clients, store: store, sessions: service ?? store)
         let source: any SessionSource = service ?? UserSessions(signIns, offsets: offsets, options: options)

@@ -17,6 +17,9 @@ extension KerberosExtension {
         /// The cache with the FAST armor ticket for sign-ins and password changes; see `RealmConfiguration/armorCache`. Nil uses the one of
         /// the realm's profile.
         public var armorCache: CredentialCacheName?
+        /// The client keytab, for ``Credential/keytab(_:principal:)`` with `clientKeytab` and for every sign-in with it; nil uses
+        /// `KRB5_CLIENT_KTNAME`, krb5.conf or libkrb5's default.
+        public var clientKeytabName: String?
         /// The socket of the agent that keeps the `KCM:` caches; nil uses krb5.conf's `kcm_socket`.
         public var cacheSocket: String?
         /// A private directory for the caches of further principals, used if the default cache can hold only one.
@@ -82,5 +85,15 @@ extension KerberosExtension {
             // A clock that the caller supplies cannot be compared with the machine's monotonic clock.
             uptime = clock == nil ? ClockWatch.machineUptime : nil
         }
+    }
+}
+
+extension KerberosExtension.Options {
+    /// The source that stands for the client keytab.
+    var clientKeytab: InitialCredentialSource { clientKeytabName.map { .keytab($0) } ?? .clientKeytab }
+
+    /// The source, with the keytab of ``clientKeytabName`` in place of the client keytab.
+    func naming(_ source: InitialCredentialSource) -> InitialCredentialSource {
+        if case .clientKeytab = source { clientKeytab } else { source }
     }
 }

@@ -48,12 +48,11 @@ public final class SingleSignOn: CredentialExtension {
             let usedSocket = usesAgent ? cacheSocket : nil
             self.init(found, credential: .sessions, settings: settings, userName: userName, cacheSocket: usedSocket)
         case .inProcess(let profiles, let given):
-            let credential = settings.naming(given)
             // A service uses tickets of its own; a caller that names a cache gets that one.
-            let usesAgent = credential.isSessions && settings.defaultCacheName == nil
+            let usesAgent = given.isSessions && settings.defaultCacheName == nil
             let cacheSocket = usesAgent ? RuntimeDirectory(environment: settings.environment).cacheSocket : nil
             let found = ProfileSearchResult(profiles: profiles)
-            self.init(found, credential: credential, settings: settings, userName: userName, cacheSocket: cacheSocket)
+            self.init(found, credential: given, settings: settings, userName: userName, cacheSocket: cacheSocket)
         }
     }
 
@@ -84,24 +83,24 @@ public final class SingleSignOn: CredentialExtension {
         profiles = found.profiles
         warnings = found.warnings
         let runtime = RuntimeDirectory(environment: settings.environment)
-        kerberos = KerberosExtension(
-            KerberosExtension.Options(
-                configurations: found.configurations,
-                credential: credential,
-                base: settings.base,
-                defaultCacheName: cacheSocket == nil ? settings.defaultCacheName : "KCM:",
-                armorCache: settings.armorCache,
-                cacheSocket: settings.cacheSocket ?? cacheSocket,
-                additionalCacheDirectory: runtime.path + "/caches",
-                userName: userName,
-                // The call may query a directory service.
-                displayName: { await BlockingCall.run { NSFullUserName() } },
-                prompter: settings.prompter,
-                promptUnavailable: settings.promptUnavailable,
-                secretStore: settings.secretStore,
-                trace: settings.trace
-            )
+        var options = KerberosExtension.Options(
+            configurations: found.configurations,
+            credential: credential,
+            base: settings.base,
+            defaultCacheName: cacheSocket == nil ? settings.defaultCacheName : "KCM:",
+            armorCache: settings.armorCache,
+            cacheSocket: settings.cacheSocket ?? cacheSocket,
+            additionalCacheDirectory: runtime.path + "/caches",
+            userName: userName,
+            // The call may query a directory service.
+            displayName: { await BlockingCall.run { NSFullUserName() } },
+            prompter: settings.prompter,
+            promptUnavailable: settings.promptUnavailable,
+            secretStore: settings.secretStore,
+            trace: settings.trace
         )
+        options.clientKeytabName = settings.clientKeytabName
+        kerberos = KerberosExtension(options)
     }
 
     /// The decision for a URL, with every rule that was considered: what `ksso explain` prints. Uses neither the network nor a cache.
@@ -182,7 +181,8 @@ extension SingleSignOn {
         package var cacheSocket: String?
         /// The cache with the FAST armor ticket for sign-ins and password changes; see `RealmConfiguration/armorCache`.
         public var armorCache: CredentialCacheName?
-        /// The keytab of ``ServiceCredential/clientKeytab``; nil is the one that `KRB5_CLIENT_KTNAME` or krb5.conf names.
+        /// The client keytab: that of ``ServiceCredential/clientKeytab``, of a sign-in with `clientKeytab`, and of the sign-in without a
+        /// person if no one is signed in. Nil is the one that `KRB5_CLIENT_KTNAME` or krb5.conf names.
         public var clientKeytabName: String?
         /// The environment with variables such as `KSSO_PROFILE` and `XDG_RUNTIME_DIR`.
         public var environment: [String: String] = ProcessInfo.processInfo.environment
@@ -209,12 +209,6 @@ extension SingleSignOn {
             if !files.isEmpty { base = .files(files) }
             if let name = environment["KRB5CCNAME"], !name.isEmpty { defaultCacheName = name }
             if let name = environment["KRB5_CLIENT_KTNAME"], !name.isEmpty { clientKeytabName = name }
-        }
-
-        /// The credential, with the keytab of ``clientKeytabName`` in place of libkrb5's client keytab.
-        fileprivate func naming(_ credential: KerberosExtension.Options.Credential) -> KerberosExtension.Options.Credential {
-            guard case .keytab(.clientKeytab, let principal) = credential, let clientKeytabName else { return credential }
-            return .keytab(.keytab(clientKeytabName), principal: principal)
         }
     }
 }

@@ -51,6 +51,19 @@ struct EnvironmentTests {
         #expect(try await sso.principal(for: "localhost") == "HTTP/localhost@EXAMPLE.TEST")
     }
 
+    /// The sign-in without a person, and one that names the client keytab.
+    @Test(arguments: [false, true]) func `the environment names the client keytab of the user's sessions`(isNamed: Bool) async throws {
+        let realm = try #require(TestRealm.current)
+        var environment = realm.environment
+        environment["KRB5_CLIENT_KTNAME"] = "FILE:\(try await realm.keytab(for: "HTTP/localhost"))"
+        environment["KRB5CCNAME"] = "FILE:\(realm.directory)/keytab-\(isNamed)"
+        environment["KSSO_RUNTIME_DIR"] = "\(realm.directory)/keytab-runtime-\(isNamed)"
+        let profile = try Profile(realm: realm.name, hosts: ["localhost"])
+        let sso = try await SingleSignOn(.inProcess(profile), environment: environment)
+        if isNamed { try await sso.signIn(using: .clientKeytab) }
+        #expect(try await sso.principal(for: "localhost") == "HTTP/localhost@EXAMPLE.TEST")
+    }
+
     @Test func `the environment names the files and the cache`() {
         let settings = SingleSignOn.Settings(environment: ["KRB5_CONFIG": "/a:/b", "KRB5CCNAME": "DIR:/c", "USER": "carol"])
         #expect(settings.base == .files(["/a", "/b"]))

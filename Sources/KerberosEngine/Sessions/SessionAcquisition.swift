@@ -39,7 +39,8 @@ struct SessionAcquisition: Sendable {
     /// such key.
     private func sessionFromClientKeytab(_ wanted: Principal?, realm: String) async throws(KerberosError) -> Session? {
         do throws(KerberosError) {
-            let principal = if let wanted { wanted } else { try await store.local.firstPrincipal(inKeytab: .clientKeytab) }
+            let principal =
+                if let wanted { wanted } else { try await signIns.names.principal(signingIn: nil, realm: nil, using: .clientKeytab) }
             guard principal.realm == realm else { return nil }
             return try await backoff.attempt(principal) { () async throws(KerberosError) in
                 try await signIns.signIn(principal.description, using: .clientKeytab, isUnattended: true).session

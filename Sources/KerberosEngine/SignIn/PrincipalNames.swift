@@ -11,6 +11,8 @@ struct PrincipalNames: Sendable {
     let userName: String?
     /// The sessions, whose realms are known.
     let sessions: any SessionReader
+    /// The client keytab.
+    let clientKeytab: InitialCredentialSource
 
     /// The realm of names without one: the profiles' default realm, else krb5.conf's.
     func defaultRealm() async throws(KerberosError) -> String? {
@@ -39,7 +41,7 @@ struct PrincipalNames: Sendable {
     ) async throws(KerberosError) -> Principal {
         switch (name, source) {
         case (nil, .keytab(let keytab)): return try await local.firstPrincipal(inKeytab: .keytab(keytab))
-        case (nil, .clientKeytab): return try await local.firstPrincipal(inKeytab: .clientKeytab)
+        case (nil, .clientKeytab): return try await local.firstPrincipal(inKeytab: clientKeytab)
         case (nil, _): return try await defaultPrincipal(realm: realm)
         case (.some(let name), _): return try await self.principal(name, realm: realm)
         }

@@ -28,7 +28,13 @@ final class SignIns: Sendable {
         sessions: any SessionReader
     ) {
         let permissions = SignInPermissions(policy: policy, clients: clients)
-        names = PrincipalNames(policy: policy, local: clients.local, userName: options.userName, sessions: sessions)
+        names = PrincipalNames(
+            policy: policy,
+            local: clients.local,
+            userName: options.userName,
+            sessions: sessions,
+            clientKeytab: options.clientKeytab
+        )
         secrets = options.secretStore.map { StoredSecrets($0, permissions) }
         let passwords = PasswordChanges(options, names: names, clients: clients, store: store, secrets: secrets)
         exchange = InitialExchange(permissions, passwords: passwords, clock: options.clock)
@@ -48,6 +54,7 @@ final class SignIns: Sendable {
         cache: CredentialCacheName? = nil,
         isUnattended: Bool = false
     ) async throws(KerberosError) -> (session: Session, password: Secret?) {
+        let given = if case .clientKeytab = given { names.clientKeytab } else { given }
         let principal = try await names.principal(signingIn: name, realm: realm, using: given)
         let source = try await exchange.permissions.permitted(given, realm: principal.realm)
         // Checks that a cache is available before the prompt for a password.

@@ -113,7 +113,7 @@ struct NegotiateExchangeTests {
             }
         }
         func begun(maximumLegs: Int = 4) -> NegotiateExchange {
-            var exchange = NegotiateExchange(challenger: .proxy, maximumLegs: maximumLegs)
+            var exchange = NegotiateExchange(challenger: .proxy, maximumLegs: maximumLegs, mutualAuthentication: .required)
             #expect(exchange.receive(status: 407, challenges: ["Negotiate"]) == .begin)
             exchange.sent(fieldSize: 5000)
             return exchange
@@ -133,5 +133,20 @@ struct NegotiateExchangeTests {
         note(exchange.unproven(status: 200))
         #expect(messages.count == 10)
         #expect(messages.allSatisfy { $0.hasPrefix("The proxy") && !$0.contains("server") }, "\(messages)")
+        #expect(messages.allSatisfy { !$0.contains("OptionalMutualAuthenticationHosts") }, "\(messages)")
+    }
+
+    /// As the plan of each of them does.
+    @Test(arguments: [(Challenger.origin, MutualAuthentication.required), (.proxy, .optional)])
+    func `an exchange requires mutual authentication of an origin server by default, and not of a proxy`(
+        challenger: Challenger,
+        expected: MutualAuthentication
+    ) {
+        var exchange = NegotiateExchange(challenger: challenger)
+        #expect(exchange.mutualAuthentication == expected)
+        #expect(exchange.receive(status: challenger == .proxy ? 407 : 401, challenges: ["Negotiate"]) == .begin)
+        exchange.sent()
+        let isAccepted = exchange.receive(status: 200, challenges: []) == .deliver(.authenticated)
+        #expect(isAccepted == (challenger == .proxy))
     }
 }

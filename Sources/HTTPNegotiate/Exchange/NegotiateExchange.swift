@@ -50,8 +50,11 @@ public struct NegotiateExchange: Sendable {
     /// The advice for a server that never authenticates itself.
     package static let optionalProofAdvice = optionalProofAdvice(for: .origin)
 
+    /// No key of a profile makes the proof of a proxy required; only the caller of the exchange does.
     private static func optionalProofAdvice(for challenger: Challenger) -> String {
-        "If this \(challenger.noun) never sends such a proof, list its host in OptionalMutualAuthenticationHosts of the profile."
+        challenger == .proxy
+            ? "If this proxy never sends such a proof, do not require mutual authentication from it."
+            : "If this server never sends such a proof, list its host in OptionalMutualAuthenticationHosts of the profile."
     }
 
     /// The header limit of the stricter common servers, in bytes; smaller fields are refused for other reasons.
@@ -61,7 +64,7 @@ public struct NegotiateExchange: Sendable {
         case idle, begun, awaitingResponse, responding, verifying, finished
     }
 
-    /// Who may ask for a ticket.
+    /// The sender of the challenge: the origin server or a proxy.
     public let challenger: Challenger
     /// Whether the request is a CONNECT. A proxy's success then needs no proof even if one is required: proxies send none with
     /// `200 Connection established`, and what the tunnel carries is protected from its end to end, by TLS. A token that the proxy does send
@@ -81,20 +84,21 @@ public struct NegotiateExchange: Sendable {
     /// Creates an exchange for one request.
     ///
     /// - Parameters:
-    ///   - challenger: Who may ask for a ticket.
+    ///   - challenger: The sender of the challenge: the origin server or a proxy.
     ///   - opensTunnel: Whether the request is a CONNECT; see ``opensTunnel``.
     ///   - maximumLegs: The maximum number of requests with our field, at least 1; Kerberos needs one.
-    ///   - mutualAuthentication: Whether the server must authenticate itself.
+    ///   - mutualAuthentication: Whether the server must authenticate itself; nil is `required` for an origin server, and `optional` for a
+    ///     proxy, because proxies send no proof.
     public init(
         challenger: Challenger = .origin,
         opensTunnel: Bool = false,
         maximumLegs: Int = 4,
-        mutualAuthentication: MutualAuthentication = .required
+        mutualAuthentication: MutualAuthentication? = nil
     ) {
         self.challenger = challenger
         self.opensTunnel = challenger == .proxy && opensTunnel
         self.maximumLegs = max(maximumLegs, 1)
-        self.mutualAuthentication = mutualAuthentication
+        self.mutualAuthentication = mutualAuthentication ?? (challenger == .proxy ? .optional : .required)
     }
 
     /// Evaluates a response.

@@ -2,18 +2,22 @@ extension KerberosClient {
     /// Whether libkrb5 finds a password server of the realm: one that krb5.conf names (`kpasswd_server`, else `admin_server`) or that DNS
     /// lists. Sends nothing to a KDC.
     ///
-    /// Also true if that cannot be found out: no name server answers, or a plugin of sssd or winbind locates the realm's servers.
+    /// Also true if that cannot be found out: no name server answers, or a plugin may locate the realm's servers, such as those of sssd and
+    /// winbind.
     ///
     /// - Parameter secondsPerServer: How long to wait for each name server.
     /// - Throws: ``KerberosError``; `configurationInvalid`.
     package func knowsPasswordServer(secondsPerServer: Int = 2) async throws(KerberosError) -> Bool {
         let realm = configuration.realm
-        let (isNamed, asksDNS, asksForURI) = try await perform { context throws(KerberosError) in
+        let (isKnown, asksDNS, asksForURI) = try await perform { context throws(KerberosError) in
             let servers = try context.values(["realms", realm, "kpasswd_server"]) + context.values(["realms", realm, "admin_server"])
             let uriLookup = try context.values(["libdefaults", "dns_uri_lookup"]).first
-            return (!servers.isEmpty, try context.asksDNSForKDCs(), uriLookup.map(ConfigurationBoolean.isNotFalse) ?? true)
+            return (
+                !servers.isEmpty || LibraryPlugin.mayLocateServers(in: context), try context.asksDNSForKDCs(),
+                uriLookup.map(ConfigurationBoolean.isNotFalse) ?? true
+            )
         }
-        if isNamed || LibraryPlugin.locators.contains(where: \.isInstalled) { return true }
+        if isKnown { return true }
         guard asksDNS else { return false }
         // libkrb5 asks for the password service first, then for the administration service, which has the same server.
         async let udp = NameService.serviceRecords("_kpasswd._udp.\(realm)", secondsPerServer: secondsPerServer)

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Kerberos
+internal import SignOnPolicy
 internal import Synchronization
 internal import SystemSupport
 
@@ -80,15 +81,32 @@ extension KerberosError {
 }
 
 /// What a sign-in prompts for: the password or whatever else the KDC requires, or the PIN of a credential. A certificate may require none.
+///
+/// Callers share a prompt only if the profiles have the same rules for the sign-in: an open prompt from before a change of the profiles
+/// belongs to a sign-in under the earlier rules.
 struct Question {
     let principal: Principal
+    /// The rules of the profiles of the principal's realm.
+    private let rules: [Rules]
     /// The credential of the sign-in.
     private let credential: any SignInCredential
 
     /// Creates the question for a source, regardless of its prompter.
-    init(of principal: Principal, _ source: InitialCredentialSource) {
+    init(of principal: Principal, _ source: InitialCredentialSource, under policy: DecisionPolicy) {
         self.principal = principal
+        rules = policy.configurations.filter { $0.realm == principal.realm }.map(Rules.init)
         credential = source.kind
+    }
+
+    /// What a profile decides about a sign-in.
+    private struct Rules: Hashable {
+        let signIn: SignInRules
+        let kdcs: [PreferredKDC]
+        let passwords: PasswordRules
+
+        init(_ configuration: ExtensionConfiguration) {
+            (signIn, kdcs, passwords) = (configuration.signIn, configuration.preferredKDCs, configuration.passwords)
+        }
     }
 
     /// Whether the sign-in always prompts.
@@ -103,7 +121,7 @@ struct Question {
 
 extension Question: Hashable {
     static func == (left: Question, right: Question) -> Bool {
-        left.principal == right.principal && left.credential.acquisition == right.credential.acquisition
+        left.principal == right.principal && left.rules == right.rules && left.credential.acquisition == right.credential.acquisition
     }
 
     func hash(into hasher: inout Hasher) {

@@ -89,7 +89,7 @@ extension SignIns {
     ) async throws(KerberosError) -> Session {
         guard let prompter = prompts.prompter else { return try await signIn(name, realm: realm, using: source, options: options).session }
         let principal = try await names.principal(orDefault: name, realm: realm)
-        return try await ask(Question(of: principal, source), prompter, options)
+        return try await ask(principal, source, prompter, options)
     }
 
     /// Signs in by prompting for a request that needs a session.
@@ -105,15 +105,19 @@ extension SignIns {
     private func ask(_ principal: Principal, _ options: InitialCredentialOptions) async throws(KerberosError) -> Session {
         guard let prompter = prompts.prompter else { throw .promptUnavailable(principal.description) }
         let source = try await exchange.permissions.interactiveSource(realm: principal.realm, prompter: prompter)
-        return try await ask(Question(of: principal, source), prompter, options)
+        return try await ask(principal, source, prompter, options)
     }
 
     private func ask(
-        _ question: Question,
+        _ principal: Principal,
+        _ source: InitialCredentialSource,
         _ prompter: any Prompter,
         _ options: InitialCredentialOptions
     ) async throws(KerberosError) -> Session {
-        try await prompts.ask(question, prompter) { [self] (source) async throws(KerberosError) in
+        // The profile forbids a sign-in whether or not a prompt is open.
+        _ = try await exchange.permissions.permitted(source, realm: principal.realm)
+        let question = Question(of: principal, source, under: exchange.permissions.policy)
+        return try await prompts.ask(question, prompter) { [self] (source) async throws(KerberosError) in
             try await signIn(question.principal.description, using: source, options: options).session
         }
     }

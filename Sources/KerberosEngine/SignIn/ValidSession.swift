@@ -45,7 +45,7 @@ extension KerberosExtension {
     ) async throws(KerberosError) -> Session {
         let (wanted, realm) = try await signIns.names.wanted(name, realm: realm, using: source)
         let standard = if let wanted { wanted } else { try await defaultPrincipal(realm: realm) }
-        let key = NeededSignIn(wanted: wanted, question: Question(of: standard, source))
+        let key = NeededSignIn(wanted: wanted, question: Question(of: standard, source, under: policy))
         let signIn: @Sendable () async throws(KerberosError) -> ValidSession = { [self] () async throws(KerberosError) in
             if let valid = try await validSession(of: wanted, orDefaultOf: realm, validFor: validity) { return valid }
             let present = try await sessions().session(of: wanted, orDefaultOf: realm)

@@ -65,7 +65,7 @@ struct CertificateAskingTests {
         let prompter = CountingPrompter(answer: "1234", waits: true)
         try await withHome(prompter) { home, identity in
             let kerberos = home.makeExtension()
-            let question = Question(of: try Principal("alice@EXAMPLE.TEST"), .certificate(identity, prompter))
+            let question = Question(of: try Principal("alice@EXAMPLE.TEST"), .certificate(identity, prompter), under: kerberos.policy)
             try await withThrowingTaskGroup(of: Session.self) { group in
                 for _ in 0..<25 {
                     group.addTask { try await kerberos.signInByAsking("alice", using: .certificate(identity, FixedAnswer(nil))) }
@@ -111,7 +111,10 @@ struct CertificateAskingTests {
             let kerberos = home.makeExtension()
             let limiter = kerberos.signIns.prompts.open.limiter
             for number in 0..<PromptLimiter.limit {
-                try limiter.open(Question(of: Principal("user\(number)@EXAMPLE.TEST"), .secret), now: home.clock.now)
+                try limiter.open(
+                    Question(of: Principal("user\(number)@EXAMPLE.TEST"), .secret, under: kerberos.policy),
+                    now: home.clock.now
+                )
             }
             let open = try await home.realm.certificate(for: "alice").identity
             try await kerberos.signInByAsking("alice", using: .certificate(open, FixedAnswer(nil)))

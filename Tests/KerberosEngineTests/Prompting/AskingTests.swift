@@ -9,7 +9,8 @@ import Testing
 @testable import KerberosEngine
 
 /// Which principal is prompted for a password when a request allows prompts.
-@Suite(.testRealm(users: ["alice": "secret", "bob": "other"], services: ["HTTP/www.example.test"])) struct AskingTests {
+@Suite(.testRealm(users: ["alice": "secret", "bob": "other"], services: ["HTTP/www.example.test"]), .timeLimit(.minutes(5)))
+struct AskingTests {
     private let host = "www.example.test"
 
     /// A prompt for the local user name would be wrong: a mistyped password would count against that principal's account.
@@ -78,7 +79,7 @@ import Testing
         home.options.prompter = prompter
         let (first, second) = (home.makeExtension(), home.makeExtension())
         second.sharePrompts(with: first)
-        let question = Question(of: try Principal("alice@EXAMPLE.TEST"), .prompter(prompter))
+        let question = Question(of: try Principal("alice@EXAMPLE.TEST"), .prompter(prompter), under: first.policy)
         async let before = first.signInByAsking("alice")
         await prompter.asked()
         async let after = second.signInByAsking("alice")
@@ -86,6 +87,25 @@ import Testing
         for _ in 0..<2 { prompter.release() }
         let sessions = try await [before, after]
         #expect(sessions.allSatisfy { $0.principal.description == "alice@EXAMPLE.TEST" })
+        #expect(prompter.count == 1)
+    }
+
+    /// The open prompt belongs to a sign-in that the earlier profiles permit. Another KDC would check the password of the second one.
+    @Test(arguments: [true, false])
+    func `a sign-in under new rules does not join the open prompt of the earlier ones`(allowsPassword: Bool) async throws {
+        var home = try CacheHome(try #require(TestRealm.current))
+        let prompter = CountingPrompter(answer: "secret", waits: true)
+        home.options.prompter = prompter
+        let first = home.makeExtension()
+        home.options.configurations[0].signIn = SignInRules(allowsPassword: allowsPassword, helpText: "new")
+        let second = home.makeExtension()
+        second.sharePrompts(with: first)
+        async let before = first.signInByAsking("alice")
+        await prompter.asked()
+        let error = await kerberosError { try await second.signInByAsking("alice") }
+        #expect(error?.code == (allowsPassword ? .notInteractive : .policyRefused), "\(error as Any)")
+        prompter.release()
+        #expect(try await before.principal.description == "alice@EXAMPLE.TEST")
         #expect(prompter.count == 1)
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Kerberos
+import SignOnPolicy
 import Testing
 
 @testable import KerberosEngine
@@ -11,7 +12,7 @@ struct PromptLimiterTests {
 
     private func question(_ name: String, certificate: String? = nil) throws -> Question {
         let source: InitialCredentialSource = certificate.map { .certificate($0, CountingPrompter(answer: "")) } ?? .password(Secret(""))
-        return Question(of: try Principal("\(name)@EXAMPLE.TEST"), source)
+        return Question(of: try Principal("\(name)@EXAMPLE.TEST"), source, under: DecisionPolicy([]))
     }
 
     private func refusal(_ question: Question, after seconds: Double = 0) -> KerberosError? {

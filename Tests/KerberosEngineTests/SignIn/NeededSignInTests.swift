@@ -15,7 +15,7 @@ private let options = TestRealmOptions(users: ["alice": "secret"], clientRelatio
 
     private func key(_ kerberos: KerberosExtension, _ prompter: any Prompter) throws -> NeededSignIn {
         let alice = try Principal("alice@EXAMPLE.TEST")
-        return NeededSignIn(wanted: alice, question: Question(of: alice, .prompter(prompter)))
+        return NeededSignIn(wanted: alice, question: Question(of: alice, .prompter(prompter), under: kerberos.policy))
     }
 
     @Test func `concurrent calls share one prompt`() async throws {

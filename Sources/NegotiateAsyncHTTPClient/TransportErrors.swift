@@ -26,30 +26,36 @@ extension HTTPTransportError {
             self.init(.shutDown, HTTPTransportError.shutDown.message, cause: cause)
             return
         }
+        let tls = code == .tls ? HTTPTransportError.reason(ofTLS: cause) : nil
         let reason =
             switch cause {
-            case _ where code == .tls: HTTPTransportError.reason(ofTLS: cause)
+            case _ where code == .tls: tls?.text ?? "\(cause)"
             case is any NIOHTTP2Error: "its frames violate the HTTP/2 protocol"
             default: "\(cause)"
             }
-        self.init(code, origin: origin, reason: reason, cause: cause)
+        self.init(code, origin: origin, reason: reason, tlsFault: tls?.fault, cause: cause)
     }
 
     /// Returns a readable reason for a TLS error, because BoringSSL's messages contain source files and are not meant for users.
-    private static func reason(ofTLS error: any Error) -> String {
+    private static func reason(ofTLS error: any Error) -> (text: String, fault: TLSFault?) {
         let text = "\(error)"
-        let reasons = [
-            ("CERTIFICATE_VERIFY_FAILED", "its certificate is not trusted, or not currently valid"),
-            ("unableToValidateCertificate", "its certificate is not trusted, or not currently valid"),
-            ("failedToValidateHostname", "its certificate is for another name"),
-            ("WRONG_VERSION_NUMBER", "it does not use TLS on this port, but possibly plain http"),
+        let untrusted = "its certificate is not trusted, or not currently valid"
+        let plain = "it does not use TLS on this port, but possibly plain http"
+        let reasons: [(mark: String, text: String, fault: TLSFault?)] = [
+            ("CERTIFICATE_VERIFY_FAILED", untrusted, .untrustedCertificate),
+            ("unableToValidateCertificate", untrusted, .untrustedCertificate),
+            ("failedToValidateHostname", "its certificate is for another name", nil),
+            ("WRONG_VERSION_NUMBER", plain, .withoutTLS),
             (
                 "NO_APPLICATION_PROTOCOL",
-                "it supports no HTTP version that this request can use; a head larger than 16 KiB requires HTTP/1.1"
+                "it supports no HTTP version that this request can use; a head larger than 16 KiB requires HTTP/1.1", nil
             ),
-            ("HTTP_REQUEST", "it does not use TLS on this port, but possibly plain http"),
+            ("HTTP_REQUEST", plain, .withoutTLS),
         ]
-        return reasons.first { text.contains($0.0) }?.1 ?? text.replacing(#/\ at\ /[^ \]]*/#, with: "")
+        guard let reason = reasons.first(where: { text.contains($0.mark) }) else {
+            return (text.replacing(#/\ at\ /[^ \]]*/#, with: ""), nil)
+        }
+        return (reason.text, reason.fault)
     }
 
     /// Returns the message for an HTTP/2 stream or connection that the server ended; nil for any other error.

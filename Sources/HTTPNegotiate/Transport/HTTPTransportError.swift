@@ -45,6 +45,16 @@ public struct HTTPTransportError: Error, Sendable, CustomStringConvertible {
     public let message: String
     /// The underlying error, if any.
     public let cause: (any Error)?
+    /// The reason of a TLS failure, if it is known.
+    package private(set) var tlsFault: TLSFault?
+
+    /// The reason of a TLS failure.
+    package enum TLSFault: Sendable, Hashable {
+        /// The server's first bytes are no TLS record.
+        case withoutTLS
+        /// No trusted authority issued the server's certificate, or it is not currently valid.
+        case untrustedCertificate
+    }
 
     /// Creates an error.
     public init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
@@ -60,8 +70,10 @@ public struct HTTPTransportError: Error, Sendable, CustomStringConvertible {
 extension HTTPTransportError {
     /// Creates the error for a failed request to an origin.
     ///
-    /// - Parameter reason: The underlying library's message, as a clause.
-    package init(_ code: Code, origin: Origin, reason: String, cause: any Error) {
+    /// - Parameters:
+    ///   - reason: The underlying library's message, as a clause.
+    ///   - tlsFault: The reason of a TLS failure, if it is known.
+    package init(_ code: Code, origin: Origin, reason: String, tlsFault: TLSFault? = nil, cause: any Error) {
         let message =
             switch code {
             case .hostNotFound: "no address was found for \(origin.host). Check the spelling and the DNS configuration."
@@ -78,11 +90,6 @@ extension HTTPTransportError {
             default: "the request to \(origin) failed: \(reason)."
             }
         self.init(code, message, cause: cause)
+        self.tlsFault = tlsFault
     }
-
-    /// Whether the server's first bytes were no TLS record.
-    package var isWithoutTLS: Bool { code == .tls && message.contains("does not use TLS on this port") }
-
-    /// Whether no trusted authority issued the server's certificate.
-    package var isUntrustedCertificate: Bool { code == .tls && message.contains("certificate is not trusted") }
 }

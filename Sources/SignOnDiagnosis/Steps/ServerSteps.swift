@@ -16,7 +16,7 @@ extension DiagnosticStep {
         let response: HTTPClientResponse
         do {
             response = try await ask(url, NoSignOn(), findings.subject.tls).response
-        } catch let error as HTTPTransportError where error.isWithoutTLS {
+        } catch let error as HTTPTransportError where error.tlsFault == .withoutTLS {
             return await withoutTLS(error, url, "\(plan.origin)")
         } catch {
             return unreachable(error, "\(plan.origin)")
@@ -61,7 +61,7 @@ extension DiagnosticStep {
     private static func unreachable(_ error: any Error, _ origin: String) -> Finding {
         let transport = error as? HTTPTransportError
         if let transport, transport.code == .tls {
-            let advice = transport.isUntrustedCertificate ? " To trust another authority, use: --cacert FILE" : ""
+            let advice = transport.tlsFault == .untrustedCertificate ? " To trust another authority, use: --cacert FILE" : ""
             return .failed(
                 "\(error)",
                 remedy:

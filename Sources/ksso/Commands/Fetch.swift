@@ -80,7 +80,7 @@ struct Fetch: AsyncParsableCommand {
     ) async throws -> NegotiatedResponse {
         do {
             return try await client.negotiate(request, timeout: timeout)
-        } catch let error as HTTPTransportError where error.isUntrustedCertificate {
+        } catch let error as HTTPTransportError where error.tlsFault == .untrustedCertificate {
             throw CommandFailure(.failed, "\(error.message) \(TrustOptions.advice)")
         }
     }

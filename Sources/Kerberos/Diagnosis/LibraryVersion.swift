@@ -12,9 +12,7 @@ package enum LibraryVersion {
         guard let path = path(in: KernelFile.text("/proc/self/maps") ?? "") else { return nil }
         let file = try? Data(contentsOf: URL(filePath: path), options: .alwaysMapped)
         if let version = file.flatMap(version(in:)) { return version }
-        guard path.hasPrefix("/usr/lib/"), let database = try? String(contentsOfFile: "/var/lib/dpkg/status", encoding: .utf8) else {
-            return nil
-        }
+        guard path.hasPrefix("/usr/lib/"), let database = FileManager.default.contents(atPath: "/var/lib/dpkg/status") else { return nil }
         return packageVersion(in: database)
     }
 
@@ -37,9 +35,11 @@ package enum LibraryVersion {
     }
 
     /// The version of the installed package `libkrb5-3` in dpkg's database, without the revision of the distribution.
-    static func packageVersion(in database: String) -> String? {
+    ///
+    /// The database may contain names of maintainers in other encodings than UTF-8.
+    static func packageVersion(in database: Data) -> String? {
         var isPackage = false
-        for line in database.split(separator: "\n", omittingEmptySubsequences: false) {
+        for line in String(decoding: database, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false) {
             if line.isEmpty { isPackage = false }
             if line == "Package: libkrb5-3" { isPackage = true }
             if isPackage, line.hasPrefix("Version: ") {

@@ -33,6 +33,9 @@ struct LibraryVersionTests {
         ("Package: libkrb5-30\nVersion: 9.9-1\n\nPackage: libkrb5-3\nArchitecture: amd64\nVersion: 1:1.21\n", "1.21"),
         ("Package: libkrb5-3\nStatus: deinstall ok config-files\n\nPackage: libkrb5support0\nVersion: 1.20\n", nil), ("", nil),
     ]) func `the version of the package replaces one that is not in the file`(database: String, version: String?) {
-        #expect(LibraryVersion.packageVersion(in: database) == version)
+        var latin1 = Data("Package: a\nMaintainer: J".utf8)
+        latin1.append(0xF6)
+        latin1.append(Data("rg\nVersion: 2\n\n".utf8))
+        for start in [Data(), latin1] { #expect(LibraryVersion.packageVersion(in: start + Data(database.utf8)) == version) }
     }
 }

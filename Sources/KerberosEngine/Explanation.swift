@@ -8,7 +8,7 @@ extension KerberosExtension {
     ///
     /// - Parameters:
     ///   - url: The URL; for a proxy, `http://` and the address of the proxy itself.
-    ///   - challenger: Who asks.
+    ///   - challenger: The sender of the challenge: the origin server or a proxy.
     public func explanation(for url: URL, challenger: Challenger = .origin) async -> Explanation {
         let decision = policy.decision(for: url, challenger: challenger)
         guard case .answer(let plan) = decision else {

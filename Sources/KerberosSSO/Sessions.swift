@@ -171,7 +171,7 @@ extension SingleSignOn {
     ///
     /// - Parameters:
     ///   - url: The URL; for a proxy, `http://` and the address of the proxy itself.
-    ///   - challenger: Who asks.
+    ///   - challenger: The sender of the challenge: the origin server or a proxy.
     public func explanation(for url: URL, challenger: Challenger = .origin) async -> Explanation {
         await kerberos.explanation(for: url, challenger: challenger)
     }

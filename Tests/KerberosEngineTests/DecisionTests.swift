@@ -81,7 +81,7 @@ struct DecisionTests {
         }
     }
 
-    @Test func `changing who asks drops the plan`() throws {
+    @Test func `a change of the challenger drops the plan`() throws {
         let url = try #require(URL(string: "https://www.a.test/"))
         var request = AuthorizationRequest(url: url)
         let policy = DecisionPolicy([ExtensionConfiguration(realm: "A.TEST", hosts: [try HostRule(".a.test")])])

@@ -19,7 +19,7 @@ public protocol CredentialExtension: Sendable {
     ///
     /// - Parameters:
     ///   - url: The URL; for a proxy, `http://` and the address of the proxy itself.
-    ///   - challenger: Who asks.
+    ///   - challenger: The sender of the challenge: the origin server or a proxy.
     func decision(for url: URL, challenger: Challenger) -> AuthorizationDecision
 
     /// Performs a request.

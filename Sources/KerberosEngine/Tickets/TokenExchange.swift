@@ -6,7 +6,7 @@ internal import Synchronization
 final class TokenExchange: AuthorizationExchange {
     /// Nil during a step and after the last one.
     private let initiator: Mutex<SPNEGOInitiator?>
-    /// Who gets the tokens.
+    /// The sender of the challenge, which gets the tokens: the origin server or a proxy.
     private let challenger: Challenger
     /// Whether the user's ticket is delegated. The first token decides this.
     let isDelegated: Bool

@@ -1,4 +1,4 @@
-/// Where `ksso proxy run` listens unless it is told otherwise, and what `ksso configure` writes into the settings of other programs.
+/// The default address on which `ksso proxy run` listens, and which `ksso configure` writes into the settings of other programs.
 package enum DefaultProxyAddress {
     /// The loopback address, because the proxy serves the programs of this machine only.
     package static let host = "127.0.0.1"

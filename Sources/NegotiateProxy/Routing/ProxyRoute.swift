@@ -44,7 +44,7 @@ package struct RouteTarget: Sendable, Hashable {
     }
 }
 
-/// Chooses the routes of requests, and hears how they went.
+/// Chooses the routes of requests, and records whether connections to the upstream proxies were established.
 package protocol RouteSource: Sendable {
     /// The routes to try, best first; never empty.
     ///

@@ -2,7 +2,8 @@
 public struct AuthorizationPlan: Sendable, Hashable {
     /// The origin of the challenge; for a proxy, the address of the proxy itself.
     public let origin: Origin
-    /// Who asks. A plan for an origin server is no permission to answer a proxy of the same name, and vice versa.
+    /// The sender of the challenge: the origin server or a proxy. A plan for one of them does not permit an answer to the other, even if
+    /// they have the same name.
     public let challenger: Challenger
     /// The realm that the user is signed in to.
     public let realm: String

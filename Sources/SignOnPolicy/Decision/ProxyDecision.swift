@@ -1,6 +1,6 @@
 public import struct Foundation.URL
 
-/// Who asks for a ticket (RFC 9110 section 11): the server that a request is for, or a proxy on the way to it.
+/// The sender of a challenge (RFC 9110 section 11): the origin server, which the request is for, or a proxy on the way to it.
 ///
 /// The two are answered by different rules and in different header fields, so that a ticket for one never reaches the other.
 public enum Challenger: String, Sendable, Hashable, Codable, CaseIterable {
@@ -28,8 +28,8 @@ extension DecisionPolicy {
 
     /// Decides about a proxy, with every rule that was evaluated.
     ///
-    /// A PAC file or DNS can name any host as a proxy, so only those in `ProxyHosts` get a ticket; `Hosts` is of no importance here. The
-    /// scheme may be http, because proxies are. A proxy never gets the user's own ticket.
+    /// A PAC file or DNS can name any host as a proxy, so only those in `ProxyHosts` get a ticket; `Hosts` has no effect here. The scheme
+    /// may be http, because most proxies use no TLS. A proxy never gets the user's own ticket.
     public func decision(forProxy origin: Origin) -> AuthorizationDecision {
         guard !configurations.isEmpty else { return decision(for: origin) }
         let matches = HostRuleMatch.all(in: configurations, host: origin.host, list: \.proxyHosts)

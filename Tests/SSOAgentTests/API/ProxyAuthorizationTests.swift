@@ -84,7 +84,7 @@ struct ProxyAuthorizationTests {
         (#""challenger": "origin""#, #""Authorization":"Negotiate "#), (#""challenger": null"#, #""Authorization":"Negotiate "#),
         (#""challenger": "proxy", "challenge": "Basic realm=x""#, #"The proxy does not ask for Negotiate."#),
     ])
-    func `the answer has the field of who asks`(field: String, part: String) async throws {
+    func `the answer has the field for the sender of the challenge`(field: String, part: String) async throws {
         try await withAgent { agent, _ async throws in
             let body = #"{"url": "\#(Self.address)", "keepsExchange": false, \#(field)}"#
             let answer = try await agent.curl(["--data", body, "http://ksso/v1/authorize"]).body

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+// For `stat`, which the compiler finds in this module.
 internal import CDispatch
 internal import CommandSupport
 internal import Foundation

@@ -1,3 +1,4 @@
+// For `stat`, which the compiler finds in this module.
 internal import CDispatch
 internal import CommandSupport
 internal import Foundation

@@ -45,7 +45,8 @@ public struct Profile: Sendable, Hashable {
         report = reader.report
     }
 
-    /// The configurations that the profile defines, one per payload, with the user's principal for its realm, which ``ProfileSearch`` reads.
+    /// The configurations that the profile defines, one per payload, with the user's principal for its realm, which ``ProfileSearch``
+    /// reads.
     public var configurations: [ExtensionConfiguration] {
         payloads.map { payload in
             var configuration = payload.configuration(source: source)

@@ -15,7 +15,7 @@ struct Login: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The principal that signs in; by default the profile's principal, or $USER.", completion: .principal)
+    @Argument(help: "The principal that signs in; by default the profile's principal, the stored one, or $USER.", completion: .principal)
     var principal: String?
     @Option(help: "The realm of a principal given without one.", completion: .realm)
     var realm: String?

@@ -21,7 +21,7 @@ struct Passwd: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The principal whose password changes; by default the profile's principal, or $USER.", completion: .principal)
+    @Argument(help: "The principal whose password changes; by default the profile's, the stored one, or $USER.", completion: .principal)
     var principal: String?
     @Option(help: "The realm of a principal given without one.", completion: .realm)
     var realm: String?

@@ -27,11 +27,12 @@ struct NegotiateExchangeTests {
             + FixtureFile.load("proxy-exchanges", in: .module, as: [Vector].self)
     )
     func `an exchange returns the expected action for every step`(_ vector: Vector) throws {
+        let mutual: MutualAuthentication = try #require(MutualAuthentication(rawValue: vector.mutual ?? "required"))
         var exchange = NegotiateExchange(
             challenger: vector.challenger ?? .origin,
             opensTunnel: vector.opensTunnel ?? false,
             maximumLegs: vector.maximumLegs ?? 4,
-            mutualAuthentication: try #require(MutualAuthentication(rawValue: vector.mutual ?? "required"))
+            mutualAuthentication: mutual
         )
         for step in vector.steps {
             let action: NegotiateExchange.Action?

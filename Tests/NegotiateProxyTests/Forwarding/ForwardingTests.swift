@@ -134,11 +134,12 @@ import Testing
         }
     }
 
-    @Test(arguments: [nil, "Zm9v"]) func `a proxy that does not prove its identity is not believed`(token: String?) async throws {
+    /// A proxy may omit the proof, as squid does.
+    @Test func `a proxy whose proof is not valid is not believed`() async throws {
         try await ScriptedServer.run { request in
             request.field("Proxy-Authorization") == nil
                 ? .response(407, [("Proxy-Authenticate", "Negotiate")])
-                : .response(200, token.map { [("Proxy-Authentication-Info", "Negotiate \($0)")] } ?? [], body: "evil")
+                : .response(200, [("Proxy-Authentication-Info", "Negotiate Zm9v")], body: "evil")
         } _: { server in
             let routes = ScriptedRoutes(.upstream(ProxyServer(host: "localhost", port: server.port)))
             let reply = try await withProxy(routes: routes) { proxy in

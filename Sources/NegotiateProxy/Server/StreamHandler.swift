@@ -51,8 +51,17 @@ final class StreamHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        var bytes = unwrapInboundIn(data)
-        if received.readableBytes == 0 { received = bytes } else { received.writeBuffer(&bytes) }
+        append(unwrapInboundIn(data))
+    }
+
+    /// Appends received bytes in the place of those that were used, which would otherwise remain for the life of the connection.
+    func append(_ bytes: ByteBuffer) {
+        if received.readableBytes == 0 {
+            received = bytes
+        } else {
+            received.discardReadBytes()
+            received.writeImmutableBuffer(bytes)
+        }
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {

@@ -7,6 +7,8 @@ final class OutgoingConnection: Sendable {
         /// Sends a request's body while the response may arrive already.
         var sending: Task<Void, any Error>?
         var isBodySent = true
+        /// Whether a streamed body is still wanted: until the head of the final response.
+        var mayStartBody = false
         var hasServed = false
         var keepsConnection = false
         var isTunnel = false
@@ -25,7 +27,9 @@ final class OutgoingConnection: Sendable {
 
     /// A connection that its exchange has lost is of no further use.
     deinit {
-        if !state.withLock({ $0.isTunnel }) { stream.close() }
+        let (sending, isTunnel) = state.withLock { ($0.sending, $0.isTunnel) }
+        sending?.cancel()
+        if !isTunnel { stream.close() }
     }
 
     /// Returns the stream, which from now on is used for another protocol, and not closed with this object.
@@ -60,6 +64,7 @@ final class OutgoingConnection: Sendable {
             try await stream.write(bytes)
             return try await final(to: head.method, start: nil, interim)
         }
+        guard body.isReplayable else { throw RequestBody.wasSent }
         try await stream.write(bytes)
         let start = stream.channel.eventLoop.makePromise(of: Bool.self)
         let timer = stream.channel.eventLoop.scheduleTask(in: awaitsContinue ? TimeAmount(limits.continueTime) : .zero) {
@@ -68,6 +73,7 @@ final class OutgoingConnection: Sendable {
         defer {
             timer.cancel()
             start.succeed(false)
+            state.withLock { $0.mayStartBody = false }
         }
         begin(sending: body, when: start.futureResult)
         return try await final(to: head.method, start: start, interim)
@@ -75,22 +81,26 @@ final class OutgoingConnection: Sendable {
 
     private func begin(sending body: RequestBody, when start: EventLoopFuture<Bool>) {
         let stream = stream
-        let task = Task {
+        state.withLock { state in
+            state.isBodySent = false
+            state.mayStartBody = true
+        }
+        // Not with a reference to this object: an exchange that has lost it ends the task.
+        let task = Task { [weak self] in
             guard try await start.get() else { return }
             do {
+                // From here on, the body cannot be sent again; after the final head, it is not sent at all.
+                guard try body.claim(if: { self?.state.withLock { $0.mayStartBody } ?? false }) else { return }
                 try await body.permit()
                 try await body.stream { try await stream.write($0) }
-                self.state.withLock { $0.isBodySent = true }
+                self?.state.withLock { $0.isBodySent = true }
             } catch {
                 // Without its body the server would wait for the rest of the request.
                 if !(error is CancellationError) { stream.close() }
                 throw error
             }
         }
-        state.withLock { state in
-            state.isBodySent = false
-            state.sending = task
-        }
+        state.withLock { $0.sending = task }
     }
 
     /// Reads heads up to the final one.

@@ -8,7 +8,7 @@ final class RequestBody: Sendable {
         var parts: [MessageStream.BodyPart] = []
         /// Whether ``parts`` is the whole body.
         var isComplete = false
-        /// Whether parts of a body that is not complete were taken to be sent.
+        /// Whether a body that is not complete was taken to be sent, which is possible once.
         var isStarted = false
         /// Whether the client waits for 100 (Continue).
         var isAwaited: Bool
@@ -40,11 +40,8 @@ final class RequestBody: Sendable {
             defer { state.isAwaited = false }
             return state.isAwaited
         }
-        if isAwaited { try await client.write(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
+        if isAwaited { try await client.writeInterim(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
     }
-
-    /// Records that the client got 100 (Continue) from the server.
-    func wasPermitted() { state.withLock { $0.isAwaited = false } }
 
     /// Reads the body into memory if it is not longer than a limit. A longer one is streamed, after what was read of it.
     func buffer(upTo limit: Int) async throws {
@@ -64,10 +61,25 @@ final class RequestBody: Sendable {
         }
     }
 
-    /// Passes the parts of a streamed body to a closure, in the coding of ``framing``.
+    /// Takes the body to send it while it arrives.
+    ///
+    /// - Parameter mayStart: Whether it is still wanted.
+    /// - Returns: Whether it is.
+    /// - Throws: ``ProxyFailure`` if it was taken before.
+    func claim(if mayStart: () -> Bool) throws -> Bool {
+        try state.withLock { state in
+            guard mayStart() else { return false }
+            guard !state.isStarted else { throw Self.wasSent }
+            state.isStarted = true
+            return true
+        }
+    }
+
+    static let wasSent = ProxyFailure(502, "The request's body was sent already, and cannot be sent again. Repeat the request.")
+
+    /// Passes the parts of a claimed body to a closure, in the coding of ``framing``.
     func stream(_ send: (ByteBuffer) async throws -> Void) async throws {
         let parts = state.withLock { state in
-            state.isStarted = true
             defer { state.parts = [] }
             return state.parts
         }

@@ -20,6 +20,8 @@ actor MessageStream {
     /// The number of bytes that were searched for the end of a head.
     private var searched = 0
     private var reads = 0
+    /// Whether something other than an interim response was sent since the last body began to arrive.
+    private var hasAnswered = false
 
     /// Creates a stream for a channel to which this function adds a handler. Call it on the event loop.
     init(_ channel: any Channel, idleTime: TimeAmount) throws {
@@ -68,7 +70,10 @@ actor MessageStream {
     }
 
     /// Begins to read the body of the head that was read last.
-    func beginBody(_ framing: BodyFraming) { decoder = BodyDecoder(framing) }
+    func beginBody(_ framing: BodyFraming) {
+        decoder = BodyDecoder(framing)
+        hasAnswered = false
+    }
 
     /// Reads the next part of the body.
     ///
@@ -97,6 +102,19 @@ actor MessageStream {
 
     /// Sends bytes, and returns when the kernel has them. Cancellation closes the connection.
     func write(_ bytes: ByteBuffer) async throws {
+        hasAnswered = true
+        try await send(bytes)
+    }
+
+    func write(_ bytes: [UInt8]) async throws { try await write(channel.allocator.buffer(bytes: bytes)) }
+
+    /// Sends an interim response (1xx) to a client, unless the final response has begun: behind that, it would be taken for the next one.
+    func writeInterim(_ bytes: [UInt8]) async throws {
+        guard !hasAnswered else { return }
+        try await send(channel.allocator.buffer(bytes: bytes))
+    }
+
+    private func send(_ bytes: ByteBuffer) async throws {
         let timeout = channel.eventLoop.scheduleTask(in: idleTime) { [channel] in channel.close(promise: nil) }
         defer { timeout.cancel() }
         try await withTaskCancellationHandler {
@@ -106,26 +124,25 @@ actor MessageStream {
         }
     }
 
-    func write(_ bytes: [UInt8]) async throws { try await write(channel.allocator.buffer(bytes: bytes)) }
-
     nonisolated func close() { channel.close(promise: nil) }
 
     /// Closes a connection to which the peer may still be sending, so that the peer can read the last response (RFC 9112 section 9.6).
-    func closeAfterLastWrite() async {
+    ///
+    /// - Parameter limit: How long the peer has for that.
+    func closeAfterLastWrite(within limit: TimeAmount = .seconds(5)) async {
         let handler = handler.value
+        let deadline = NIODeadline.now() + limit
         do {
             try await channel.close(mode: .output).get()
-            for _ in 0..<Self.lingeringReads {
+            while NIODeadline.now() < deadline {
                 handler.received.clear()
-                guard try await receive(within: .seconds(1)) else { break }
+                guard try await receive(within: min(.seconds(1), deadline - .now())) else { break }
             }
         } catch {
             // The connection closes in any case.
         }
         try? await channel.close().get()
     }
-
-    private static let lingeringReads = 64
 
     private func receive(within limit: TimeAmount) async throws -> Bool {
         reads += 1

@@ -1,11 +1,19 @@
 internal import NIOCore
 internal import NIOPosix
+internal import Synchronization
 
-/// Connects to origins, directly or through upstream proxies.
+/// Connects to origins, directly or through upstream proxies, for one request.
 struct Dialer: Sendable {
     let context: ProxyContext
     /// The loop of the client's connection, so that a tunnel needs no other.
     let eventLoop: any EventLoop
+    private let budget: DialBudget
+
+    init(context: ProxyContext, eventLoop: any EventLoop) {
+        self.context = context
+        self.eventLoop = eventLoop
+        budget = DialBudget(context.limits.dialTime)
+    }
 
     /// Connects by the first route that works.
     ///
@@ -29,6 +37,9 @@ struct Dialer: Sendable {
 
     /// Connects by a route.
     func connect(by route: ProxyRoute, to target: RouteTarget) async throws -> OutgoingConnection {
+        guard budget.rest > .zero else {
+            throw ProxyFailure(504, "No route accepted a connection in time. Check that the proxies of the routes run: ksso proxy status")
+        }
         guard case .upstream(let server) = route else { return try await connect(target.host, target.port, route) }
         do {
             let connection = try await connect(server.host, server.port, route)
@@ -47,8 +58,10 @@ struct Dialer: Sendable {
 
     private func connect(_ host: String, _ port: Int, _ route: ProxyRoute) async throws -> OutgoingConnection {
         let idleTime = context.idleTime
+        let (limit, start) = (min(budget.rest, context.limits.connectTime), ContinuousClock.now)
+        defer { budget.spend(ContinuousClock.now - start) }
         let bootstrap = ClientBootstrap(group: eventLoop)
-            .connectTimeout(TimeAmount(context.limits.connectTime))
+            .connectTimeout(TimeAmount(limit))
             .channelOption(.autoRead, value: false)
             .channelOption(.allowRemoteHalfClosure, value: true)
         do {
@@ -68,6 +81,17 @@ struct Dialer: Sendable {
             throw ProxyFailure(dialing: host, port, route, error)
         }
     }
+}
+
+/// The time that is left for the connection attempts of one request, whose routes a PAC file chooses.
+private final class DialBudget: Sendable {
+    private let time: Mutex<Duration>
+
+    init(_ time: Duration) { self.time = Mutex(time) }
+
+    var rest: Duration { time.withLock { $0 } }
+
+    func spend(_ duration: Duration) { time.withLock { $0 -= duration } }
 }
 
 extension ProxyFailure {

@@ -8,6 +8,8 @@ final class ProxyActivity: Sendable {
     private struct State {
         var status: ProxyStatus
         var channels: [ObjectIdentifier: any Channel] = [:]
+        /// The connections that get only a page with the reason for which they are refused.
+        var refused: [ObjectIdentifier: any Channel] = [:]
         /// The connections whose clients have sent no request that is not answered.
         var idle: Set<ObjectIdentifier> = []
         var isStopping = false
@@ -15,6 +17,8 @@ final class ProxyActivity: Sendable {
     }
 
     private static let maximumFailures = 20
+    private static let maximumRefused = 16
+    private static let maximumUpstreams = 64
 
     private let state: Mutex<State>
 
@@ -29,15 +33,30 @@ final class ProxyActivity: Sendable {
 
     /// Adds a client's connection, until it closes.
     ///
-    /// - Returns: Whether it is within the limit.
+    /// - Returns: Whether it is within the limit. Otherwise it is not added.
     func add(_ channel: any Channel, limit: Int) -> Bool {
         let identifier = ObjectIdentifier(channel)
         let isWithinLimit = state.withLock { state in
+            guard state.channels.count < limit else { return false }
             state.channels[identifier] = channel
             state.status.openClients = state.channels.count
-            return state.channels.count <= limit
+            return true
         }
-        channel.closeFuture.whenComplete { _ in self.remove(identifier) }
+        if isWithinLimit { channel.closeFuture.whenComplete { _ in self.remove(identifier) } }
+        return isWithinLimit
+    }
+
+    /// Adds a connection that is refused, until it closes. It is no client, so that other users cannot take the places of clients.
+    ///
+    /// - Returns: Whether few enough are open that this one can get a page with the reason.
+    func addRefused(_ channel: any Channel) -> Bool {
+        let identifier = ObjectIdentifier(channel)
+        let isWithinLimit = state.withLock { state in
+            guard state.refused.count < Self.maximumRefused else { return false }
+            state.refused[identifier] = channel
+            return true
+        }
+        if isWithinLimit { channel.closeFuture.whenComplete { _ in self.state.withLock { $0.refused[identifier] = nil } } }
         return isWithinLimit
     }
 
@@ -94,6 +113,9 @@ final class ProxyActivity: Sendable {
             } else {
                 state.status.upstreams.append(entry)
             }
+            guard state.status.upstreams.count > Self.maximumUpstreams else { return }
+            let oldest = state.status.upstreams.indices.min { state.status.upstreams[$0].checkedAt < state.status.upstreams[$1].checkedAt }
+            if let oldest { state.status.upstreams.remove(at: oldest) }
         }
     }
 
@@ -107,7 +129,7 @@ final class ProxyActivity: Sendable {
     }
 
     func closeAll() {
-        for channel in state.withLock({ Array($0.channels.values) }) { channel.close(promise: nil) }
+        for channel in state.withLock({ Array($0.channels.values) + Array($0.refused.values) }) { channel.close(promise: nil) }
     }
 
     /// Waits until all connections have closed. For one caller.

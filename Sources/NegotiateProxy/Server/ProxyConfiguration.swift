@@ -30,6 +30,8 @@ package struct ProxyConfiguration: Sendable {
         package var replayableBody = 65_536
         package var clients = 4096
         package var connectTime = Duration.seconds(15)
+        /// How long all connection attempts of one request may take together.
+        package var dialTime = Duration.seconds(60)
         /// How long a connection may transfer nothing.
         package var idleTime = Duration.seconds(300)
         /// How long an upstream proxy or an origin has for the head of its response.

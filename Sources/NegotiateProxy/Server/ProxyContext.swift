@@ -1,6 +1,9 @@
 internal import HTTPNegotiate
 internal import Logging
 internal import NIOCore
+internal import SignOnPolicy
+
+internal import struct Foundation.URL
 
 /// What all connections of a running proxy share.
 struct ProxyContext: Sendable {
@@ -11,11 +14,24 @@ struct ProxyContext: Sendable {
     let logger: Logger
     /// What earlier requests have learned about origins.
     let memory = OriginMemory()
-    /// The name of this proxy in `Via`, which is different for each run so that a loop is detected.
+    /// The name of this proxy in `Via` for upstream proxies, which is different for each run so that a loop is detected.
     let name = "ksso-" + String(UInt32.random(in: .min ... .max), radix: 16)
+    /// The name for web servers and clients, by which web sites cannot recognize the user.
+    static let publicName = "ksso"
 
     var limits: ProxyConfiguration.Limits { configuration.limits }
     var idleTime: TimeAmount { TimeAmount(limits.idleTime) }
+
+    /// Whether the profile names an upstream proxy, so that it gets tickets.
+    func covers(_ server: ProxyServer) -> Bool {
+        URL(string: "http://\(server)").map { credentials.decision(for: $0, challenger: .proxy) }?.plan != nil
+    }
+
+    /// Whether the profile covers the origin of a URL.
+    func covers(_ url: String) -> Bool { URL(string: url).map { credentials.decision(for: $0) }?.plan != nil }
+
+    /// Whether an upstream proxy gets the client's own `Proxy-Authorization`. One that gets tickets does not.
+    func passesProxyAuthorization(to server: ProxyServer) -> Bool { configuration.passesProxyAuthorization && !covers(server) }
 
     /// Records a failure and logs it.
     func note(_ failure: ProxyFailure, host: String?) {

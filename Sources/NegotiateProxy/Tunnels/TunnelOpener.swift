@@ -16,7 +16,11 @@ struct TunnelOpener: Sendable {
         guard case .upstream(let server) = first.route else { return first }
         var authentication = UpstreamAuthentication(server, context, opensTunnel: true)
         var connection = first
-        var head = Self.head(place, for: request, passes: context.configuration.passesProxyAuthorization)
+        let passes = context.passesProxyAuthorization(to: server)
+        var head = Self.head(place, for: request, passes: passes)
+        // Also those of the client's own proxies, which find a loop by them.
+        for value in request.fields.values("Via") { head.fields.add(HeadFields.Field("Via", value)) }
+        head.fields.add("Via", "1.1 \(context.name)")
         while true {
             let response: ResponseHead
             let step: UpstreamAuthentication.Step
@@ -34,7 +38,7 @@ struct TunnelOpener: Sendable {
                 throw ProxyFailure(tunnel: response, to: place, by: server)
             case .unanswered(let reason):
                 connection.stream.close()
-                guard context.configuration.passesProxyAuthorization else { throw ProxyFailure(unanswered: reason, by: server) }
+                guard passes else { throw ProxyFailure(unanswered: reason, by: server) }
                 throw ProxyFailure(407, "The proxy \(server): \(reason)", challenges: response.fields["Proxy-Authenticate"])
             case .send(let value, let onSameConnection):
                 let isUsable = await connection.drain()

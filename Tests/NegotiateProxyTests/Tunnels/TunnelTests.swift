@@ -2,6 +2,7 @@ import Foundation
 import HTTPNegotiate
 import NIOCore
 import NIOPosix
+import Synchronization
 import TestSupport
 import Testing
 
@@ -70,6 +71,47 @@ import Testing
                 try await eventually { await proxy.status.openTunnels == 0 }
             }
         }
+    }
+
+    @Test func `an idle tunnel closes`() async throws {
+        try await withEcho { echo in
+            try await withProxy {
+                $0.limits.idleTime = .milliseconds(500)
+            } _: { proxy in
+                // The client sees an end or a reset, which textToEnd() also takes for one.
+                do {
+                    try await withRawConnection(port: proxy.port) { connection in
+                        try await connection.send(Self.connect(echo))
+                        #expect(try await connection.head() == Self.established)
+                        #expect(try await connection.textToEnd() == "")
+                    }
+                } catch let error as IOError {
+                    #expect(error.errnoCode == ECONNRESET)
+                }
+                try await eventually { await proxy.status.openTunnels == 0 }
+            }
+        }
+    }
+
+    @Test func `a tunnel that comes back is refused`() async throws {
+        let port = Mutex(1)
+        let routes = ScriptedRoutes { _ throws(RoutingError) in [.upstream(ProxyServer(host: "127.0.0.1", port: port.withLock { $0 }))] }
+        try await withProxy(routes: routes) { proxy in
+            port.withLock { $0 = proxy.port }
+            let output = try await curl(["-v", "-x", proxy.url, "https://a.example/"])
+            #expect(output.contains("< HTTP/1.1 508 Loop Detected"), "\(output)")
+            #expect(routes.targets.count == 1)
+        }
+    }
+
+    @Test func `connection attempts end when the request's time for them is over`() async throws {
+        let dead = ProxyServer(host: "127.0.0.1", port: 1)
+        let output = try await withProxy(routes: ScriptedRoutes(.upstream(dead), .direct)) {
+            $0.limits.dialTime = .nanoseconds(1)
+        } _: { proxy in
+            try await curl(["-v", "-x", proxy.url, "https://127.0.0.1:1/"])
+        }
+        #expect(output.contains("No route accepted a connection in time."), "\(output)")
     }
 
     @Test func `a host that refuses connections gives a page`() async throws {

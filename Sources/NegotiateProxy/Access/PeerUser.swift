@@ -9,6 +9,9 @@ internal import SystemSupport
 
 /// Finds the user of the process at the other end of a connection on this machine.
 enum PeerUser {
+    /// The user of this process, whose tickets the proxy uses.
+    static var own: UInt32 { geteuid() }
+
     /// Returns the user ID; nil if the kernel does not know it (any more). Takes some microseconds, without the network.
     static func userID(of channel: any Channel) async -> UInt32? {
         guard let remote = channel.remoteAddress, let local = channel.localAddress else { return nil }

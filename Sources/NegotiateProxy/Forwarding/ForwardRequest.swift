@@ -14,7 +14,7 @@ struct ForwardRequest: NegotiableRequest {
     /// The protocol that the client wants to change to.
     let upgrade: String?
     private let acceptsTrailers: Bool
-    /// The client's credentials for an upstream proxy, if they are forwarded.
+    /// The client's own credentials for an upstream proxy, if they are forwarded.
     let proxyAuthorization: String?
     /// Whether the request may have to be sent a second time.
     private(set) var mayBeRepeated = false
@@ -35,7 +35,7 @@ struct ForwardRequest: NegotiableRequest {
     }
 
     /// The head to send.
-    func head(by route: ProxyRoute, via name: String, expectsContinue: Bool) -> RequestHead {
+    func head(by route: ProxyRoute, via name: String, expectsContinue: Bool, proxyAuthorization: String?) -> RequestHead {
         let target: String
         switch route {
         case .direct: target = path.isEmpty && methodName == "OPTIONS" ? "*" : path.hasPrefix("/") ? path : "/\(path)"
@@ -50,7 +50,7 @@ struct ForwardRequest: NegotiableRequest {
         if let upgrade { head.fields.add("Upgrade", upgrade) }
         let options = (acceptsTrailers ? ["TE"] : []) + (upgrade == nil ? [] : ["Upgrade"])
         if !options.isEmpty { head.fields.add("Connection", options.joined(separator: ", ")) }
-        if case .upstream = route, let proxyAuthorization { head.fields.add("Proxy-Authorization", proxyAuthorization) }
+        if let proxyAuthorization { head.fields.add("Proxy-Authorization", proxyAuthorization) }
         head.fields.add("Via", "1.1 \(name)")
         return head
     }

@@ -71,10 +71,15 @@ struct ForwardTransport: NegotiateTransport {
             }
             return ForwardResponse(head: head, connection: first, holder: holder, connections: connections)
         }
+        guard holder.identity == nil || context.covers(server) else {
+            first.stream.close()
+            throw UncoveredRoute(server: server)
+        }
         var authentication = UpstreamAuthentication(server, context, opensTunnel: false)
         if authentication.isCovered { try await request.body?.buffer(upTo: context.limits.replayableBody) }
         let mayBeRepeated = request.mayBeRepeated || authentication.isCovered
-        var (connection, value) = (first, String?.none)
+        let passes = context.passesProxyAuthorization(to: server)
+        var (connection, value) = (first, passes ? request.proxyAuthorization : nil)
         while true {
             let head = try await exchange(request, over: connection, mayBeRepeated: mayBeRepeated, proxyAuthorization: value)
             let step: UpstreamAuthentication.Step
@@ -83,9 +88,12 @@ struct ForwardTransport: NegotiateTransport {
                 throw error
             }
             switch step {
-            case .deliver: return ForwardResponse(head: head, connection: connection, holder: holder, connections: connections)
+            case .deliver:
+                var response = ForwardResponse(head: head, connection: connection, holder: holder, connections: connections)
+                response.refusal = Self.refusal(of: head, by: server, isCovered: authentication.isCovered)
+                return response
             case .unanswered(let reason):
-                if request.proxyAuthorization != nil || context.configuration.passesProxyAuthorization {
+                if passes {
                     return ForwardResponse(head: head, connection: connection, holder: holder, connections: connections)
                 }
                 connection.stream.close()
@@ -95,7 +103,7 @@ struct ForwardTransport: NegotiateTransport {
                 guard request.isReplayable else {
                     throw ProxyFailure(
                         502,
-                        "The proxy \(server) asks for a ticket, but the request's body was sent already. Send it again."
+                        "The proxy \(server) asks for a ticket, but the request's body was sent already. Repeat the request."
                     )
                 }
                 guard isUsable || !onSameConnection else {
@@ -107,6 +115,17 @@ struct ForwardTransport: NegotiateTransport {
         }
     }
 
+    /// Why a 401 that came through an upstream proxy is not answered; nil if it may be.
+    ///
+    /// The proxy gets the ticket, and could send requests of other clients over the connection that the ticket opens.
+    private static func refusal(of head: ResponseHead, by server: ProxyServer, isCovered: Bool) -> String? {
+        guard head.status == Challenger.origin.status else { return nil }
+        guard isCovered else { return UncoveredRoute(server: server).refusal }
+        guard !head.fields.tokens("Proxy-Support").contains("session-based-authentication") else { return nil }
+        return "The proxy \(server) does not say that it keeps a connection to the web server for each client "
+            + "(Proxy-Support: Session-Based-Authentication). Ask its administrator, or list the host in NoProxy."
+    }
+
     /// Sends one request over one connection.
     private func exchange(
         _ request: ForwardRequest,
@@ -116,8 +135,12 @@ struct ForwardTransport: NegotiateTransport {
     ) async throws -> ResponseHead {
         let isStreamed = request.body.map { $0.whole == nil } ?? false
         let awaitsContinue = isStreamed && (mayBeRepeated || request.body?.isAwaited == true)
-        var head = request.head(by: connection.route, via: context.name, expectsContinue: awaitsContinue)
-        if let proxyAuthorization { head.fields.replace("Proxy-Authorization", proxyAuthorization) }
+        let head = request.head(
+            by: connection.route,
+            via: connection.route == .direct ? ProxyContext.publicName : context.name,
+            expectsContinue: awaitsContinue,
+            proxyAuthorization: proxyAuthorization
+        )
         do {
             return try await connection.send(head, body: request.body, awaitsContinue: awaitsContinue) { head in
                 if head.status != 100 { try await interim(head) }
@@ -127,6 +150,8 @@ struct ForwardTransport: NegotiateTransport {
             throw error
         } catch {
             connection.stream.close()
+            // The body goes to no other connection while it may still go to this one.
+            await connection.finish()
             throw ConnectionLost(failure: ProxyFailure(exchange: error, with: connection.name(request.origin.description)))
         }
     }
@@ -143,12 +168,21 @@ struct ForwardResponse: NegotiableResponse {
     let connection: OutgoingConnection
     let holder: ForwardConnection
     let connections: OutgoingConnections
+    /// Why the challenge is not answered, whatever the profile says; nil if it may be.
+    var refusal: String?
 
     var statusCode: Int { head.status }
     var isMultiplexed: Bool { false }
     var channelBindings: [UInt8]? { nil }
 
-    func fieldValues(_ name: String) -> [String] { head.fields[name] }
+    /// Without a challenge that is not answered.
+    func fieldValues(_ name: String) -> [String] { refusal == nil ? head.fields[name] : [] }
+
+    /// Whether the origin asks for a ticket.
+    var asksForTicket: Bool {
+        head.status == Challenger.origin.status
+            && AuthenticationChallenge.parse(head.fields["WWW-Authenticate"]).contains { $0.scheme.asciiLowercasedText == "negotiate" }
+    }
 
     func drain() async { await keep(await connection.drain()) }
 

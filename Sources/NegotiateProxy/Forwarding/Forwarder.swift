@@ -13,6 +13,8 @@ struct Forwarder: Sendable {
     }
 
     let client: MessageStream
+    /// The client's user. Only the proxy's own user gets tickets of origins.
+    let user: UInt32
     let context: ProxyContext
     let connections = OutgoingConnections()
 
@@ -38,22 +40,18 @@ struct Forwarder: Sendable {
         ) { interim in
             guard head.minorVersion == 1 else { return }
             var interim = interim
-            try HopByHop.remove(from: &interim.fields)
-            try await client.write(interim.bytes)
+            try interim.removeFraming()
+            try await client.writeInterim(interim.bytes)
         }
-        var settings = CallSettings(NegotiationOptions(), unboundTLS: .refused)
-        settings.options.maximumRedirects = 0
-        settings.options.maximumReplayableBody = context.limits.replayableBody
-        settings.options.isUserInterfaceEnabled = context.configuration.isUserInterfaceEnabled
-        let call = NegotiatingCall(
-            credentialExtension: context.credentials,
-            settings: settings,
-            transport: transport,
-            memory: context.memory
-        )
+        let refusal = OriginCredentials.refusal(of: head, by: user, to: origin)
         do {
-            let result = try await call.run(request)
-            return try await deliver(result.response, result.report, to: head, request)
+            do {
+                let result = try await call(transport, refusal).run(request)
+                return try await deliver(result, to: head, refusal)
+            } catch let route as UncoveredRoute {
+                let result = try await call(transport, route.refusal).run(request)
+                return try await deliver(result, to: head, route.refusal)
+            }
         } catch let error as AuthorizationError {
             throw ProxyFailure(error, origin: origin)
         } catch let error as HTTPTransportError {
@@ -61,13 +59,27 @@ struct Forwarder: Sendable {
         }
     }
 
+    /// A call that answers the origin, or gets no tickets for a reason.
+    private func call(_ transport: ForwardTransport, _ refusal: String?) -> NegotiatingCall<ForwardTransport> {
+        var settings = CallSettings(NegotiationOptions(), unboundTLS: .refused)
+        settings.options.maximumRedirects = 0
+        settings.options.maximumReplayableBody = context.limits.replayableBody
+        settings.options.isUserInterfaceEnabled = context.configuration.isUserInterfaceEnabled
+        return NegotiatingCall(
+            credentialExtension: OriginCredentials(credentials: context.credentials, refusal: refusal),
+            settings: settings,
+            transport: transport,
+            memory: context.memory
+        )
+    }
+
     /// Sends the response to the client while it arrives.
     private func deliver(
-        _ response: ForwardResponse,
-        _ report: NegotiationReport,
+        _ result: NegotiatingCall<ForwardTransport>.Result,
         to request: RequestHead,
-        _ sent: ForwardRequest
+        _ refusal: String?
     ) async throws -> Outcome {
+        let (response, sent) = (result.response, result.hops[0].request)
         if response.head.status == 101 { return try await upgrade(response, sent) }
         let framing: BodyFraming
         let keepsConnection: Bool
@@ -75,9 +87,11 @@ struct Forwarder: Sendable {
         do {
             framing = try response.head.framing(to: request.method)
             let isRequestComplete = await client.isBodyComplete
-            let outgoing = DeliveredHead(response.head, framing, to: request, report)
+            let outgoing = DeliveredHead(response, framing, to: request, reason: reason(for: result, refusal))
             keepsConnection = request.keepsConnection && isRequestComplete && !outgoing.endsWithConnection && !context.activity.isStopping
-            bytes = ByteBuffer(bytes: try outgoing.head(via: context.name, keepsConnection: keepsConnection).bytes)
+            bytes = ByteBuffer(
+                bytes: try outgoing.head(isAuthenticated: result.report.delivery == .authenticated, keepsConnection: keepsConnection).bytes
+            )
         } catch {
             response.connection.stream.close()
             throw ProxyFailure(response: error, from: response.connection.name(sent.origin.description))
@@ -113,6 +127,17 @@ struct Forwarder: Sendable {
 
     private static let writeSize = 65_536
 
+    /// Why a covered origin's challenge is not answered or its ticket is not accepted; nil for another response.
+    private func reason(for result: NegotiatingCall<ForwardTransport>.Result, _ refusal: String?) -> String? {
+        let request = result.hops[0].request
+        if let refusal = refusal ?? result.response.refusal {
+            let isWanted = result.response.asksForTicket && !request.hasField("Authorization") && context.covers(request.url)
+            return isWanted ? refusal : nil
+        }
+        guard case .refused(let reason) = result.report.delivery else { return nil }
+        return reason
+    }
+
     /// Changes both connections to another protocol (RFC 9110 section 7.8).
     private func upgrade(_ response: ForwardResponse, _ request: ForwardRequest) async throws -> Outcome {
         guard request.upgrade != nil, let value = response.head.fields["Upgrade"].first else {
@@ -123,7 +148,7 @@ struct Forwarder: Sendable {
             )
         }
         var head = response.head
-        do throws(MessageProblem) { try HopByHop.remove(from: &head.fields) } catch {
+        do throws(MessageProblem) { try head.removeFraming() } catch {
             throw ProxyFailure(response: error, from: response.connection.name(request.origin.description))
         }
         head.fields.add("Connection", "Upgrade")
@@ -145,43 +170,59 @@ private struct DeliveredHead {
     private let received: ResponseHead
     private let framing: BodyFraming
     private let request: RequestHead
-    private let report: NegotiationReport
+    private let isDirect: Bool
+    /// Why the client gets a 401.
+    private let reason: String?
 
-    init(_ head: ResponseHead, _ framing: BodyFraming, to request: RequestHead, _ report: NegotiationReport) {
-        received = head
+    init(_ response: ForwardResponse, _ framing: BodyFraming, to request: RequestHead, reason: String?) {
+        received = response.head
+        isDirect = response.connection.route == .direct
         self.framing = framing
         self.request = request
-        self.report = report
+        self.reason = reason
     }
 
     /// Whether the client finds the end of the body only by the end of the connection.
     var endsWithConnection: Bool { request.minorVersion == 0 && (framing == .chunked || framing == .untilClose) }
 
-    func head(via name: String, keepsConnection: Bool) throws(MessageProblem) -> ResponseHead {
+    /// - Parameter isAuthenticated: Whether the origin accepted the proxy's ticket.
+    func head(isAuthenticated: Bool, keepsConnection: Bool) throws(MessageProblem) -> ResponseHead {
         var head = received
         let asksForPassword = received.status == 407 ? received.fields.values("Proxy-Authenticate") : []
         try HopByHop.remove(from: &head.fields)
         for value in asksForPassword { head.fields.add(HeadFields.Field("Proxy-Authenticate", value)) }
         if received.status == 204 { head.fields.remove("Content-Length") }
         if framing.isChunked(for: request) { head.fields.add("Transfer-Encoding", "chunked") }
-        switch report.delivery {
-        case .authenticated where received.status != 401:
+        if isAuthenticated, received.status != 401 {
             // They are about the connection of the proxy.
             head.fields.remove(["www-authenticate", "persistent-auth"])
-        case .refused(let reason): head.fields.add(ProxyFailure.fieldName, ProxyFailure(401, reason).fieldText)
-        case .authenticated, .unauthenticated: break
         }
-        if received.status == 401, !head.fields.contains("Proxy-Support") {
-            // RFC 4559 section 6: the client's connection has a connection of its own to the origin.
-            head.fields.add("Proxy-Support", "Session-Based-Authentication")
-        }
-        head.fields.add("Via", "1.\(received.minorVersion) \(name)")
+        if let reason { head.fields.add(ProxyFailure.fieldName, ProxyFailure(401, reason).fieldText) }
+        if received.status == 401 { addSupport(to: &head.fields) }
+        head.fields.add("Via", "1.\(received.minorVersion) \(ProxyContext.publicName)")
         if !keepsConnection {
             head.fields.add("Connection", "close")
         } else if request.minorVersion == 0 {
             head.fields.add("Connection", "keep-alive")
         }
         return head
+    }
+
+    /// Says that the client's connection has a connection of its own to the origin (RFC 4559 section 6), which an upstream proxy must say
+    /// for itself.
+    private func addSupport(to fields: inout HeadFields) {
+        // An upstream proxy may nominate its field as one for this connection only.
+        fields.remove("Proxy-Support")
+        let values = isDirect ? ["Session-Based-Authentication"] : received.fields["Proxy-Support"]
+        for value in values { fields.add("Proxy-Support", value) }
+    }
+}
+
+extension ResponseHead {
+    /// Removes what is for one connection only, and the length of a body, from an interim response, which has none.
+    fileprivate mutating func removeFraming() throws(MessageProblem) {
+        try HopByHop.remove(from: &fields)
+        fields.remove("Content-Length")
     }
 }
 

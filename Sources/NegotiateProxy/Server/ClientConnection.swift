@@ -5,23 +5,23 @@ internal import SignOnPolicy
 struct ClientConnection: Sendable {
     private let stream: MessageStream
     private let context: ProxyContext
-    private let forwarder: Forwarder
 
     init(_ stream: MessageStream, _ context: ProxyContext) {
         self.stream = stream
         self.context = context
-        forwarder = Forwarder(client: stream, context: context)
     }
 
     /// Returns when the connection has closed, or is a tunnel, which needs no task.
     func serve() async {
+        let user: UInt32
+        do throws(ProxyFailure) { user = try await admittedUser() } catch { return await refuse(error) }
         guard context.activity.add(stream.channel, limit: context.limits.clients) else {
             return await refuse(ProxyFailure(503, "The proxy has \(context.limits.clients) clients, which is its limit. Close some."))
         }
-        if let failure = await access() { return await refuse(failure) }
+        let forwarder = Forwarder(client: stream, user: user, context: context)
         defer { forwarder.connections.closeAll() }
         while true {
-            switch await serveRequest() {
+            switch await serveRequest(forwarder) {
             case .keepsConnection: continue
             case .relays: return
             case .closesConnection: return await stream.closeAfterLastWrite()
@@ -30,27 +30,31 @@ struct ClientConnection: Sendable {
         }
     }
 
-    /// Why the client may not use the proxy; nil if it may.
-    private func access() async -> ProxyFailure? {
+    /// The client's user.
+    ///
+    /// - Throws: Why that user may not use the proxy.
+    private func admittedUser() async throws(ProxyFailure) -> UInt32 {
         guard let user = await PeerUser.userID(of: stream.channel) else {
-            return ProxyFailure(403, "The user of this connection is unknown, so the proxy does not serve it. Connect from this machine.")
+            throw ProxyFailure(403, "The user of this connection is unknown, so the proxy does not serve it. Connect from this machine.")
         }
-        guard !context.configuration.users.contains(user) else { return nil }
-        return ProxyFailure(
+        guard !context.configuration.users.contains(user) else { return user }
+        throw ProxyFailure(
             403,
             "This proxy belongs to another user of this machine, and uses that user's tickets. User \(user) must start a proxy of their own: "
                 + "ksso proxy run"
         )
     }
 
+    /// Sends a page with the reason; if many connections are being refused, closes this one without a page.
     private func refuse(_ failure: ProxyFailure) async {
+        guard context.activity.addRefused(stream.channel) else { return stream.close() }
         context.note(failure, host: nil)
         try? await stream.write(failure.response(keepsConnection: false))
-        await stream.closeAfterLastWrite()
+        await stream.closeAfterLastWrite(within: .seconds(1))
     }
 
     /// Serves the next request; nil if the connection must close at once.
-    private func serveRequest() async -> Forwarder.Outcome? {
+    private func serveRequest(_ forwarder: Forwarder) async -> Forwarder.Outcome? {
         var (host, hasBody) = (String?.none, true)
         do {
             guard context.activity.awaitsRequest(stream.channel),
@@ -59,7 +63,7 @@ struct ClientConnection: Sendable {
             context.activity.noteRequest(stream.channel)
             let head = try HeadParser.request(bytes)
             hasBody = head.method != "HEAD"
-            return try await answer(head) { host = $0 }
+            return try await answer(head, forwarder) { host = $0 }
         } catch let problem as MessageProblem {
             return await answer(ProxyFailure(request: problem), host: host, hasBody: hasBody, mayContinue: false)
         } catch let failure as ProxyFailure {
@@ -70,7 +74,7 @@ struct ClientConnection: Sendable {
         }
     }
 
-    private func answer(_ head: RequestHead, _ names: (String) -> Void) async throws -> Forwarder.Outcome {
+    private func answer(_ head: RequestHead, _ forwarder: Forwarder, _ names: (String) -> Void) async throws -> Forwarder.Outcome {
         // Also after an error page, the next request begins behind this one's body.
         let framing = try head.framing()
         await stream.beginBody(framing)

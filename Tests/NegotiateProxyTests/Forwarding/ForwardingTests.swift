@@ -130,6 +130,7 @@ import Testing
             #expect(!reply.contains("Proxy-"))
             #expect(server.requests.map(\.target) == ["http://a.example/x?y", "http://a.example/x?y"])
             #expect(server.requests.map { $0.field("Proxy-Authorization") } == [nil, Self.token])
+            #expect(server.requests.allSatisfy { $0.field("Via")?.hasPrefix("1.1 ksso-") == true })
             #expect(routes.targets.map(\.url) == ["http://a.example/x"])
         }
     }
@@ -171,6 +172,23 @@ import Testing
         }
     }
 
+    @Test func `a proxy that gets tickets does not get the client's own password`() async throws {
+        try await ScriptedServer.run { request in
+            request.field("Proxy-Authorization") == Self.token
+                ? .response(200, [("Proxy-Authentication-Info", "Negotiate ZmluYWw=")], body: "hello")
+                : .response(407, [("Proxy-Authenticate", "Negotiate")])
+        } _: { server in
+            let routes = ScriptedRoutes(.upstream(ProxyServer(host: "localhost", port: server.port)))
+            let reply = try await withProxy(routes: routes) {
+                $0.passesProxyAuthorization = true
+            } _: { proxy in
+                try await curl(["-x", proxy.url, "--proxy-basic", "-U", "alice:secret", "http://a.example/"])
+            }
+            #expect(reply == "hello")
+            #expect(server.requests.map { $0.field("Proxy-Authorization") } == [nil, Self.token])
+        }
+    }
+
     @Test func `without a session the page says how to sign in`() async throws {
         let credentials = try ScriptedExtension(answer: { _ in
             throw AuthorizationError(.notSignedIn, "No one is signed in to EXAMPLE.TEST. Sign in with: ksso login")
@@ -208,7 +226,7 @@ import Testing
 
     @Test func `trailers and interim responses pass`() async throws {
         let text =
-            "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"
+            "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
             + "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n5;x=y\r\nhello\r\n0\r\nX-Sum: 1\r\nSet-Cookie: a=b\r\n\r\n"
         try await ScriptedServer.run { _ in
             .partial(text)

@@ -18,7 +18,8 @@ struct ProxyRun: AsyncParsableCommand {
         discussion: """
             Programs use the proxy through their settings or the variables http_proxy and https_proxy. It answers upstream proxies that \
             ProxyHosts of a profile lists, and servers over plain http that Hosts and PlainHTTPHosts list. It forwards https through a \
-            tunnel that it cannot read, so it does not sign in to https servers. Only your own programs may use it.
+            tunnel that it cannot read, so it does not sign in to https servers. Only your own programs may use it. In a browser, a \
+            request whose Origin is another web site gets no ticket; links and images of other web sites do, because they have no Origin.
 
             Without --upstream and --pac, the routes are those of the profile (ProxyAutoConfigURL, ProxyServers, NoProxy), else those of \
             the variables http_proxy, https_proxy and no_proxy, else direct. Tickets come from the agent, which prompts for a sign-in if \

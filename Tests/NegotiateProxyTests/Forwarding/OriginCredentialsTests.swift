@@ -102,7 +102,7 @@ import Testing
                 #expect(output.hasPrefix("HTTP/1.1 401"), "\(output)")
                 #expect(output.contains("Ksso-Proxy-Error: The "), "\(output)")
                 // What the proxy does not say about its connections, the client is not told either.
-                #expect(output.contains("Proxy-Support: Session-Based-Authentication") == supports, "\(output)")
+                #expect(output.contains("\r\nProxy-Support: Session-Based-Authentication") == supports, "\(output)")
                 #expect(server.requests.map { $0.field("Authorization") } == [nil])
             }
         }

@@ -10,6 +10,8 @@ extension ExtensionConfiguration {
         guard var sample = try Profile(contentsOf: path).configurations.first else { throw NoConfiguration(path: path) }
         // The engine sets it.
         sample.passwords.source = "passwords.yaml"
+        // From the file of the user's principals.
+        sample.userPrincipal = "alice@EXAMPLE.TEST"
         return sample
     }
 

@@ -116,12 +116,13 @@ struct ProxyCommandTests {
             try await station.signIn()
             try await whileServing { proxy in
                 try await withServingAgent(at: station) {
-                    let refused = try await curl("/open", through: proxy)
-                    #expect(refused.output.contains("ksso login"), "the agent has no session yet: \(refused)")
-                    try await station.signIn()
+                    // The agent has taken the ticket over.
                     #expect(try await curl("/open", through: proxy).output == "open\n200 000")
                     #expect(try await station.ksso("proxy", "status").output.contains("tickets: from the agent"))
                 }
+                let refused = try await curl("/open", through: proxy)
+                #expect(refused.output.contains("ksso login"), "the ticket was the agent's: \(refused)")
+                try await station.signIn()
                 #expect(try await curl("/open", through: proxy).output == "open\n200 000")
             }
         }

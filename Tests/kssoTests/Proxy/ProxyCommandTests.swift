@@ -117,8 +117,10 @@ struct ProxyCommandTests {
             try await whileServing { proxy in
                 try await withServingAgent(at: station) {
                     // The agent has taken the ticket over.
-                    #expect(try await curl("/open", through: proxy).output == "open\n200 000")
-                    #expect(try await station.ksso("proxy", "status").output.contains("tickets: from the agent"))
+                    let page = try await curl("/open", through: proxy)
+                    #expect(page.output == "open\n200 000")
+                    let status = try await station.ksso("proxy", "status")
+                    #expect(status.output.contains("tickets: from the agent"), "\(status)")
                 }
                 let refused = try await curl("/open", through: proxy)
                 #expect(refused.output.contains("ksso login"), "the ticket was the agent's: \(refused)")

@@ -84,7 +84,7 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         try await home.withKeeper { _, events in
             let event = try await events.next(.passwordExpiring)
             #expect(event.principal == "\(user)@\(realm.name)")
-            #expect(event.date == session.passwordExpires?.addingTimeInterval(-session.clockOffset))
+            #expect(event.date == session.passwordExpires)
         }
     }
 }

@@ -16,7 +16,9 @@ public enum Challenger: String, Sendable, Hashable, Codable, CaseIterable {
 extension DecisionPolicy {
     /// Decides about a URL for an origin server or a proxy. A URL that is not a valid origin is ignored, and the reason says why.
     ///
-    /// - Parameter url: For a proxy, `http://` and the address of the proxy itself.
+    /// - Parameters:
+    ///   - url: For a proxy, `http://` and the address of the proxy itself.
+    ///   - challenger: The sender of the challenge: the origin server or a proxy.
     public func decision(for url: URL, challenger: Challenger) -> AuthorizationDecision {
         guard challenger == .proxy else { return decision(for: url) }
         do {

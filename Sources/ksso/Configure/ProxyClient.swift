@@ -30,6 +30,6 @@ struct ProxyClient: Sendable {
 
     /// The note for a program that connects as another user than the one that runs the proxy.
     func note(of program: String, connectingAs user: String) -> String {
-        "\(program) connects to the proxy as the user \(user), which a proxy of another user must admit."
+        "\(program) connects to the proxy as the user \(user). A proxy of another user admits it with: ksso proxy run --admit \(user)"
     }
 }

@@ -18,7 +18,8 @@ struct ProxyRun: AsyncParsableCommand {
         discussion: """
             Programs use the proxy through their settings or the variables http_proxy and https_proxy. It answers upstream proxies that \
             ProxyHosts of a profile lists, and servers over plain http that Hosts and PlainHTTPHosts list. It forwards https through a \
-            tunnel that it cannot read, so it does not sign in to https servers. Only your own programs may use it. In a browser, a \
+            tunnel that it cannot read, so it does not sign in to https servers. Only your own programs may use it, and those of \
+            users whom you admit. In a browser, a \
             request whose Origin is another web site gets no ticket; links and images of other web sites do, because they have no Origin.
 
             Without --upstream and --pac, the routes are those of the profile (ProxyAutoConfigURL, ProxyServers, NoProxy), else those of \
@@ -58,6 +59,13 @@ struct ProxyRun: AsyncParsableCommand {
         help: ArgumentHelp("Connect directly to these hosts, domains and networks, separated by commas.", valueName: "list")
     )
     var noProxy: String?
+    @Option(
+        help: ArgumentHelp(
+            "Also serve programs of this user, such as _apt; may be repeated. They get tickets for upstream proxies only.",
+            valueName: "user"
+        )
+    )
+    var admit: [AdmittedUser] = []
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
@@ -86,7 +94,7 @@ struct ProxyRun: AsyncParsableCommand {
                 signOn: ProxySignOn(sso, engine: common.engine, runtime: runtime),
                 routes: CurrentRoutes(routes, source)
             )
-            var configuration = ProxyConfiguration(listeners: listening.listeners, users: [geteuid()])
+            var configuration = ProxyConfiguration(listeners: listening.listeners, users: Set(admit.map(\.number)).union([geteuid()]))
             configuration.isUserInterfaceEnabled = true
             try await service.run(configuration, isVerbose: common.isVerbose, environment: environment)
         }
@@ -179,5 +187,15 @@ extension ProxyRun {
             guard let address = addresses.first(where: { !$0.hasPrefix("/") }) else { return }
             Console.print("To use it in a shell: export http_proxy=http://\(address) https_proxy=http://\(address)")
         }
+    }
+}
+
+/// A user whose programs may use the proxy, by name or number.
+struct AdmittedUser: ExpressibleByArgument {
+    let number: UInt32
+
+    init?(argument: String) {
+        guard let number = UInt32(argument) ?? getpwnam(argument)?.pointee.pw_uid else { return nil }
+        self.number = number
     }
 }

@@ -22,15 +22,15 @@ private func head(_ bytes: [UInt8]) -> [UInt8]? {
     let whole = try? HeadParser.length(of: bytes)
     var searched = 0
     for size in stride(from: 7, to: bytes.count, by: 7) {
-        guard let found = try? HeadParser.length(of: bytes.prefix(size), searched: searched) else { return nil }
+        let found: Int?
+        do { found = try HeadParser.length(of: bytes.prefix(size), searched: searched) } catch { return nil }
         if let found {
             check(found == whole, "the head ends at \(found), or at \(String(describing: whole))")
             break
         }
         searched = size
     }
-    guard let whole, let length = whole else { return nil }
-    return Array(bytes.prefix(length))
+    return whole.map { Array(bytes.prefix($0)) }
 }
 
 private func checkRequest(_ bytes: [UInt8]) {

@@ -23,10 +23,7 @@ package struct RequestHead: Sendable, Hashable {
     }
 
     /// Whether the sender keeps the connection open after the response (RFC 9112 section 9.3).
-    package var keepsConnection: Bool {
-        let options = Set(fields.tokens("Connection") + fields.tokens("Proxy-Connection"))
-        return minorVersion == 0 ? options.contains("keep-alive") && !options.contains("close") : !options.contains("close")
-    }
+    package var keepsConnection: Bool { fields.keepConnection(minorVersion: minorVersion) }
 
     /// Whether the client waits for 100 (Continue) before it sends the body (RFC 9110 section 10.1.1).
     package var expectsContinue: Bool { minorVersion == 1 && fields.tokens("Expect").contains("100-continue") }
@@ -58,8 +55,13 @@ package struct ResponseHead: Sendable, Hashable {
     package var isInterim: Bool { 100..<200 ~= status && status != 101 }
 
     /// Whether the server keeps the connection open after the response (RFC 9112 section 9.3).
-    package var keepsConnection: Bool {
-        let options = Set(fields.tokens("Connection") + fields.tokens("Proxy-Connection"))
-        return minorVersion == 0 ? options.contains("keep-alive") && !options.contains("close") : !options.contains("close")
+    package var keepsConnection: Bool { fields.keepConnection(minorVersion: minorVersion) }
+}
+
+extension HeadFields {
+    /// Whether a message of this minor version with these fields leaves its connection open.
+    fileprivate func keepConnection(minorVersion: Int) -> Bool {
+        let options = Set(tokens("Connection") + tokens("Proxy-Connection"))
+        return !options.contains("close") && (minorVersion == 1 || options.contains("keep-alive"))
     }
 }

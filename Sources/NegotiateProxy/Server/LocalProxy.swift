@@ -69,18 +69,16 @@ package struct LocalProxy: Sendable {
             for await stream in accepted {
                 clients.addTask { await ClientConnection(stream, context).serve() }
             }
-            clients.addTask { await closeLate(context) }
-            // Tunnels have no task.
-            clients.addTask { await context.activity.waitUntilEmpty() }
+            await withTaskGroup { ending in
+                ending.addTask {
+                    // Canceled when the last connection has closed.
+                    try? await Task.sleep(for: context.limits.gracePeriod)
+                    context.activity.closeAll()
+                }
+                // Tunnels have no task.
+                await context.activity.waitUntilEmpty()
+                ending.cancelAll()
+            }
         }
-    }
-
-    /// Closes what is open at the end of the grace period.
-    private static func closeLate(_ context: ProxyContext) async {
-        let steps = 20
-        for _ in 0..<steps where context.activity.status.openClients > 0 {
-            try? await Task.sleep(for: context.limits.gracePeriod / steps)
-        }
-        context.activity.closeAll()
     }
 }

@@ -49,11 +49,13 @@ import Testing
     }
 
     @Test(arguments: ClientLibrary.allCases) func `a closed port is reported as a refused connection`(library: ClientLibrary) async throws {
-        let url = try await ScriptedServer.run({ _ in .silence }) { $0.url() }
+        let port = try ClosedPort()
+        let url = "http://a.localhost:\(port.number)/"
         try await library.withClient(extension: ScriptedExtension()) { client in
             let error = await #expect(throws: HTTPTransportError.self) { try await client.send(ClientRequest(url: url)) }
             #expect(error?.code == .connectionRefused)
         }
+        withExtendedLifetime(port) {}
     }
 
     @Test(arguments: ClientLibrary.allCases) func `a server without TLS is reported as a TLS error`(library: ClientLibrary) async throws {

@@ -205,10 +205,11 @@ struct FetchFaultTests {
     }
 
     @Test func `a refused connection is reported with its port`() async throws {
-        let port = try await ScriptedServer.run({ _ in .drop }) { $0.port }
-        let result = try await fetch("http://localhost:\(port)/")
-        let line = "localhost refuses connections on port \(port). Check that the server runs and that the port is right."
+        let port = try ClosedPort()
+        let result = try await fetch("http://localhost:\(port.number)/")
+        let line = "localhost refuses connections on port \(port.number). Check that the server runs and that the port is right."
         #expect(result == .failure(1, line))
+        withExtendedLifetime(port) {}
     }
 
     @Test func `a host name without an address is reported`() async throws {

@@ -90,8 +90,8 @@ final class TokenGrants: Sendable {
     ) throws(AuthorizationError) -> AuthorizationGrant {
         let identity = plan.identity(with: credential)
         let principal = plan.choice(of: request)
-        let replaceTicket: TokenExchange.Replacement = { [replacements] reason in
-            await replacements.replace(refused: credential, reason: reason, for: plan, principal: principal, guest: request.guest)
+        let replaceTicket: TokenExchange.Replacement = { [replacements, guest = request.guest] reason in
+            await replacements.replace(refused: credential, reason: reason, for: plan, principal: principal, guest: guest)
         }
         switch consume step {
         case .proceed(let token, let initiator):

@@ -25,7 +25,8 @@ public struct AuthorizationPlan: Sendable, Hashable {
     /// The rule that covers the host: an entry of `Hosts`, or of `ProxyHosts` for a proxy.
     public let hostRule: HostRule
     /// The configuration of the rule.
-    public let configuration: ExtensionConfiguration
+    @inlinable public var configuration: ExtensionConfiguration { shared.value }
+    @usableFromInline let shared: SharedConfiguration
     /// Every rule that was evaluated.
     public var reasons: [DecisionReason] { planReasons.all }
     private let planReasons: PlanReasons
@@ -43,7 +44,7 @@ public struct AuthorizationPlan: Sendable, Hashable {
             origin: origin,
             challenger: challenger,
             hostRule: hostRule,
-            configuration: configuration,
+            shared: SharedConfiguration([configuration], 0),
             serviceRealm: serviceRealm,
             reasons: PlanReasons(reasons, for: origin, challenger)
         )
@@ -53,10 +54,11 @@ public struct AuthorizationPlan: Sendable, Hashable {
         origin: Origin,
         challenger: Challenger,
         hostRule: HostRule,
-        configuration: ExtensionConfiguration,
+        shared: SharedConfiguration,
         serviceRealm: String?,
         reasons: PlanReasons
     ) {
+        let configuration = shared.value
         self.origin = origin
         self.challenger = challenger
         realm = configuration.realm
@@ -76,12 +78,30 @@ public struct AuthorizationPlan: Sendable, Hashable {
         isPreemptive = !isProxy && configuration.preemptiveRule(for: origin.host) != nil
         bindsChannel = !isProxy && origin.scheme == .https && configuration.unboundRule(for: origin.host) == nil
         self.hostRule = hostRule
-        self.configuration = configuration
+        self.shared = shared
         planReasons = reasons
     }
 
     /// Whether this policy, or an equal one, made the plan.
     package func isDecided(by policy: DecisionPolicy) -> Bool { planReasons.policy == policy }
+}
+
+/// A configuration in the array of its policy, so that each copy of a plan retains one object, not one for every value of the profile.
+@usableFromInline struct SharedConfiguration: Sendable {
+    @usableFromInline let all: [ExtensionConfiguration]
+    /// The index of the configuration.
+    @usableFromInline let position: Int
+
+    init(_ all: [ExtensionConfiguration], _ position: Int) { (self.all, self.position) = (all, position) }
+
+    @inlinable var value: ExtensionConfiguration { all[position] }
+}
+
+extension SharedConfiguration: Hashable {
+    /// Whether the configurations are equal, whatever the others of their policies are.
+    @usableFromInline static func == (left: Self, right: Self) -> Bool { left.value == right.value }
+
+    @usableFromInline func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }
 
 extension ExtensionConfiguration {

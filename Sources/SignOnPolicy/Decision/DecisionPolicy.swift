@@ -45,7 +45,7 @@ public struct DecisionPolicy: Sendable, Hashable {
                 origin: origin,
                 challenger: .origin,
                 hostRule: winner.rule,
-                configuration: winner.configuration,
+                shared: winner.shared,
                 serviceRealm: DomainRealmMatch.best(in: winner.configuration, host: origin.host)?.realm,
                 reasons: PlanReasons(self, for: origin, .origin)
             )

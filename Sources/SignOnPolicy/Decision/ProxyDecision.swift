@@ -43,7 +43,7 @@ extension DecisionPolicy {
                 origin: origin,
                 challenger: .proxy,
                 hostRule: winner.rule,
-                configuration: winner.configuration,
+                shared: winner.shared,
                 serviceRealm: DomainRealmMatch.best(in: winner.configuration, host: origin.host)?.realm,
                 reasons: PlanReasons(self, for: origin, .proxy)
             )

@@ -144,9 +144,12 @@ extension HostRule {
 /// A rule that covers a host, with its configuration.
 struct HostRuleMatch: Sendable, Hashable {
     let rule: HostRule
-    let configuration: ExtensionConfiguration
+    /// The configuration of the rule.
+    let shared: SharedConfiguration
+
+    var configuration: ExtensionConfiguration { shared.value }
     /// The index of the configuration.
-    let position: Int
+    var position: Int { shared.position }
 
     /// The rule that allows plain http for an origin.
     func plainHTTPRule(for origin: Origin) -> HostRule? { configuration.plainHTTPHosts.first { $0.matches(host: origin.host) } }
@@ -157,9 +160,9 @@ struct HostRuleMatch: Sendable, Hashable {
         host: String,
         list: KeyPath<ExtensionConfiguration, [HostRule]> = \.hosts
     ) -> [HostRuleMatch] {
-        let matches = configurations.enumerated().flatMap { position, configuration in
-            configuration[keyPath: list].filter { $0.matches(host: host) }.map {
-                HostRuleMatch(rule: $0, configuration: configuration, position: position)
+        let matches = configurations.indices.flatMap { position in
+            configurations[position][keyPath: list].filter { $0.matches(host: host) }.map {
+                HostRuleMatch(rule: $0, shared: SharedConfiguration(configurations, position))
             }
         }
         guard matches.count > 1 else { return matches }

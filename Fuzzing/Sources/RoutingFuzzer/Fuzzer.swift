@@ -1,6 +1,7 @@
 import FuzzerSupport
 
 @testable import NegotiateProxy
+@testable import SignOnPolicy
 
 /// Fuzzes the entries of no_proxy, the addresses of upstream proxies, PAC files and their answers. The input is a list of entries, then a
 /// host, an answer, and the bytes of a script.
@@ -16,24 +17,22 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
-private func target(_ host: String, port: Int = 80) -> RouteTarget { RouteTarget(url: "http://\(host)/", host: host, port: port) }
-
 private func checkList(_ list: String, _ host: String) {
     let noProxy = NoProxy(list)
     for ignored in noProxy.ignored { check(!ignored.reason.isEmpty, "\(ignored.entry.debugDescription) is ignored without a reason") }
-    guard let entry = noProxy.entry(covering: target(host)) else { return }
+    guard let entry = noProxy.entry(covering: host, port: 80) else { return }
     check(list.contains(entry), "the entry \(entry.debugDescription) is not in the list")
     check(!noProxy.ignored.contains { $0.entry == entry }, "the ignored entry \(entry.debugDescription) covers a host")
     let alone = NoProxy(entry)
-    check(alone.entry(covering: target(host)) == entry, "\(entry.debugDescription) covers \(host.debugDescription) only in a list")
+    check(alone.entry(covering: host, port: 80) == entry, "\(entry.debugDescription) covers \(host.debugDescription) only in a list")
     // A name is covered by its own labels only: a longer first label belongs to another name.
     guard entry != "*", NetworkAddress(host) == nil else { return }
     var name = entry.lowercased()
     if let colon = name.lastIndex(of: ":") { name = String(name[..<colon]) }
     if name.hasPrefix(".") { name.removeFirst() }
     if name.hasSuffix(".") { name.removeLast() }
-    check(alone.entry(covering: target("x\(name)")) == nil, "\(entry.debugDescription) covers a name with a longer first label")
-    check(alone.entry(covering: target("a.\(name)")) != nil, "\(entry.debugDescription) does not cover a name below it")
+    check(alone.entry(covering: "x\(name)", port: 80) == nil, "\(entry.debugDescription) covers a name with a longer first label")
+    check(alone.entry(covering: "a.\(name)", port: 80) != nil, "\(entry.debugDescription) does not cover a name below it")
 }
 
 private func checkAnswer(_ text: String, _ host: String) {

@@ -167,17 +167,15 @@ extension ValueCheck {
 
     /// Entries as in the variable `no_proxy`: hosts, domains, addresses and networks, with or without a port.
     static let noProxy = texts { text in
-        let isPlain = text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-            default: ".-_:/[]*".utf8.contains(byte)
-            }
+        guard let ignored = NoProxy(entries: [text]).ignored.first else {
+            // A separator would make several entries of one.
+            return text.isEmpty || text.contains { $0 == "," || $0.isWhitespace }
+                ? "found \(text.debugDescription), \(expectedNoProxy)" : nil
         }
-        guard isPlain, !text.isEmpty, !text.contains("//"), text == "*" || !text.contains("*") else {
-            return "found \(text.debugDescription), expected one entry of no_proxy, such as .example.com or 10.0.0.0/8"
-        }
-        return nil
+        return "found \(text.debugDescription), which \(ignored.reason)"
     }
+
+    private static let expectedNoProxy = "expected one entry of no_proxy, such as .example.com or 10.0.0.0/8"
 
     /// Programs in Linux's forms. A Mac's bundle identifiers are ignored.
     static let callers = texts { text in

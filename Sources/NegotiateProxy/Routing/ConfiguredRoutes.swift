@@ -1,3 +1,5 @@
+package import SignOnPolicy
+
 /// The routes of a configuration: direct for the hosts of `no_proxy`, then as the PAC file or the list of upstream proxies says, else
 /// direct.
 ///
@@ -40,7 +42,7 @@ package struct ConfiguredRoutes: RouteSource {
     }
 
     package func routes(to target: RouteTarget) async throws(RoutingError) -> [ProxyRoute] {
-        guard noProxy.entry(covering: target) == nil else { return [.direct] }
+        guard noProxy.entry(covering: target.host, port: target.port) == nil else { return [.direct] }
         return try await source.routes(to: target)
     }
 

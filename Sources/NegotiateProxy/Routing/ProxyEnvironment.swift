@@ -1,4 +1,5 @@
 internal import Foundation
+package import SignOnPolicy
 internal import SystemSupport
 
 /// The routes that the variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` name, read as curl reads them.
@@ -39,7 +40,7 @@ package struct ProxyEnvironment: RouteSource {
     }
 
     package func routes(to target: RouteTarget) -> [ProxyRoute] {
-        guard noProxy.entry(covering: target) == nil else { return [.direct] }
+        guard noProxy.entry(covering: target.host, port: target.port) == nil else { return [.direct] }
         let server = target.url.lowercased().hasPrefix("https:") ? https : http
         return [server.map { .upstream($0) } ?? .direct]
     }

@@ -1,4 +1,5 @@
 import Foundation
+import SignOnPolicy
 import TestSupport
 import Testing
 

@@ -2,7 +2,7 @@ import Foundation
 import Subprocess
 import Testing
 
-@testable import NegotiateProxy
+@testable import SignOnPolicy
 
 /// The list of the variable `no_proxy`.
 struct NoProxyTests {
@@ -16,13 +16,12 @@ struct NoProxyTests {
         let curl: String?
 
         var testDescription: String { "\(name): \(list) → \(host):\(port ?? 80)" }
-        var target: RouteTarget { RouteTarget(url: "http://\(host)/", host: host, port: port ?? 80) }
     }
 
     @Test(arguments: try vectors())
     func `an entry covers the expected hosts`(_ vector: Vector) {
-        #expect((NoProxy(vector.list).entry(covering: vector.target) != nil) == vector.covered)
-        #expect((NoProxy(entries: [vector.list]).entry(covering: vector.target) != nil) == vector.covered)
+        #expect((NoProxy(vector.list).entry(covering: vector.host, port: vector.port ?? 80) != nil) == vector.covered)
+        #expect((NoProxy(entries: [vector.list]).entry(covering: vector.host, port: vector.port ?? 80) != nil) == vector.covered)
     }
 
     private static func vectors() throws -> [Vector] {
@@ -53,8 +52,8 @@ struct NoProxyTests {
 
     @Test func `the covering entry is reported as written`() {
         let list = NoProxy("localhost, .Corp.Example,10.0.0.0/8")
-        #expect(list.entry(covering: RouteTarget(url: "http://a.corp.example/", host: "a.corp.example", port: 80)) == ".Corp.Example")
-        #expect(list.entry(covering: RouteTarget(url: "http://10.1.2.3/", host: "10.1.2.3", port: 80)) == "10.0.0.0/8")
+        #expect(list.entry(covering: "a.corp.example", port: 80) == ".Corp.Example")
+        #expect(list.entry(covering: "10.1.2.3", port: 80) == "10.0.0.0/8")
         #expect(list.ignored.isEmpty)
     }
 

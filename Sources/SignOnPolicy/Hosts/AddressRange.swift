@@ -1,7 +1,5 @@
-internal import SignOnPolicy
-
 /// An IPv4 or IPv6 address. An IPv4 address and its IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2) are the same.
-struct NetworkAddress: Sendable, Hashable {
+package struct NetworkAddress: Sendable, Hashable {
     /// The IPv6 address, or the IPv4-mapped one.
     let value: UInt128
 
@@ -10,7 +8,7 @@ struct NetworkAddress: Sendable, Hashable {
 
     /// Parses an address. An IPv4 address may have any spelling that resolvers accept, an IPv6 address has no brackets; its zone is
     /// ignored.
-    init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         if text.utf8.contains(UInt8(ascii: ":")) {
             let end = text.utf8.firstIndex(of: UInt8(ascii: "%")) ?? text.endIndex
             guard let address = IPv6Address(text[..<end]) else { return nil }

@@ -1,5 +1,3 @@
-internal import SignOnPolicy
-
 /// One entry of the variable `no_proxy`.
 struct NoProxyEntry: Sendable, Hashable {
     /// Why an entry covers no host.

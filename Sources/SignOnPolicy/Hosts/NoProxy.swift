@@ -2,7 +2,7 @@
 ///
 /// ```swift
 /// let noProxy = NoProxy("localhost, .corp.example, 10.0.0.0/8")
-/// noProxy.entry(covering: target)     // the entry as written, or nil
+/// noProxy.entry(covering: "www.corp.example", port: 443)     // the entry as written, or nil
 /// ```
 ///
 /// | entry | covers |
@@ -53,11 +53,13 @@ package struct NoProxy: Sendable, Hashable {
     /// Reads the entries of a profile.
     package init(entries: [String]) { self.init(entries.joined(separator: ",")) }
 
-    /// The first entry that covers a target, as written; nil if no entry covers it.
-    package func entry(covering target: RouteTarget) -> String? {
+    /// The first entry that covers a host at a port, as written; nil if no entry covers it.
+    ///
+    /// - Parameter host: A name or an address; an IPv6 address without brackets.
+    package func entry(covering host: String, port: Int) -> String? {
         guard !entries.isEmpty else { return nil }
-        let host = NoProxyHost(target.host)
-        return entries.first { $0.covers(host, port: target.port) }?.text
+        let host = NoProxyHost(host)
+        return entries.first { $0.covers(host, port: port) }?.text
     }
 }
 
@@ -71,7 +73,8 @@ enum NoProxyHost {
         if let address = NetworkAddress(text) {
             self = .address(address)
         } else {
-            self = .name(text.hasSuffix(".") ? String(text.dropLast()) : text)
+            let name = text.asciiLowercased
+            self = .name(name.hasSuffix(".") ? String(name.dropLast()) : name)
         }
     }
 }

@@ -26,36 +26,12 @@ extension HTTPTransportError {
             self.init(.shutDown, HTTPTransportError.shutDown.message, cause: cause)
             return
         }
-        let tls = code == .tls ? HTTPTransportError.reason(ofTLS: cause) : nil
-        let reason =
-            switch cause {
-            case _ where code == .tls: tls?.text ?? "\(cause)"
-            case is any NIOHTTP2Error: "its frames violate the HTTP/2 protocol"
-            default: "\(cause)"
-            }
-        self.init(code, origin: origin, reason: reason, tlsFault: tls?.fault, cause: cause)
-    }
-
-    /// Returns a readable reason for a TLS error, because BoringSSL's messages contain source files and are not meant for users.
-    private static func reason(ofTLS error: any Error) -> (text: String, fault: TLSFault?) {
-        let text = "\(error)"
-        let untrusted = "its certificate is not trusted, or not currently valid"
-        let plain = "it does not use TLS on this port, but possibly plain http"
-        let reasons: [(mark: String, text: String, fault: TLSFault?)] = [
-            ("CERTIFICATE_VERIFY_FAILED", untrusted, .untrustedCertificate),
-            ("unableToValidateCertificate", untrusted, .untrustedCertificate),
-            ("failedToValidateHostname", "its certificate is for another name", nil),
-            ("WRONG_VERSION_NUMBER", plain, .withoutTLS),
-            (
-                "NO_APPLICATION_PROTOCOL",
-                "it supports no HTTP version that this request can use; a head larger than 16 KiB requires HTTP/1.1", nil
-            ),
-            ("HTTP_REQUEST", plain, .withoutTLS),
-        ]
-        guard let reason = reasons.first(where: { text.contains($0.mark) }) else {
-            return (text.replacing(#/\ at\ /[^ \]]*/#, with: ""), nil)
+        guard code != .tls else {
+            self.init(tls: cause, origin: origin)
+            return
         }
-        return (reason.text, reason.fault)
+        let reason = cause is any NIOHTTP2Error ? "its frames violate the HTTP/2 protocol" : "\(cause)"
+        self.init(code, origin: origin, reason: reason, cause: cause)
     }
 
     /// Returns the message for an HTTP/2 stream or connection that the server ended; nil for any other error.

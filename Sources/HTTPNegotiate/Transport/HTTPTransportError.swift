@@ -72,8 +72,7 @@ extension HTTPTransportError {
     ///
     /// - Parameters:
     ///   - reason: The underlying library's message, as a clause.
-    ///   - tlsFault: The reason of a TLS failure, if it is known.
-    package init(_ code: Code, origin: Origin, reason: String, tlsFault: TLSFault? = nil, cause: any Error) {
+    package init(_ code: Code, origin: Origin, reason: String, cause: any Error) {
         let message =
             switch code {
             case .hostNotFound: "no address was found for \(origin.host). Check the spelling and the DNS configuration."
@@ -90,6 +89,34 @@ extension HTTPTransportError {
             default: "the request to \(origin) failed: \(reason)."
             }
         self.init(code, message, cause: cause)
-        self.tlsFault = tlsFault
+    }
+
+    /// Creates the error for a TLS failure, which is an error of NIOSSL.
+    package init(tls cause: any Error, origin: Origin) {
+        let (reason, fault) = Self.reason(ofTLS: cause)
+        self.init(.tls, origin: origin, reason: reason, cause: cause)
+        tlsFault = fault
+    }
+
+    /// Returns a readable reason for a TLS error, because BoringSSL's messages contain source files and are not meant for users.
+    private static func reason(ofTLS error: any Error) -> (text: String, fault: TLSFault?) {
+        let text = "\(error)"
+        let untrusted = "its certificate is not trusted, or not currently valid"
+        let plain = "it does not use TLS on this port, but possibly plain http"
+        let reasons: [(mark: String, text: String, fault: TLSFault?)] = [
+            ("CERTIFICATE_VERIFY_FAILED", untrusted, .untrustedCertificate),
+            ("unableToValidateCertificate", untrusted, .untrustedCertificate),
+            ("failedToValidateHostname", "its certificate is for another name", nil),
+            ("WRONG_VERSION_NUMBER", plain, .withoutTLS),
+            (
+                "NO_APPLICATION_PROTOCOL",
+                "it supports no HTTP version that this request can use; a head larger than 16 KiB requires HTTP/1.1", nil
+            ),
+            ("HTTP_REQUEST", plain, .withoutTLS),
+        ]
+        guard let reason = reasons.first(where: { text.contains($0.mark) }) else {
+            return (text.replacing(#/\ at\ /[^ \]]*/#, with: ""), nil)
+        }
+        return (reason.text, reason.fault)
     }
 }

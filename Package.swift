@@ -158,7 +158,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ] + nio("NIOCore", "NIOHTTP1", "NIOPosix"),
+            ] + nio("NIOCore", "NIOHTTP1", "NIOPosix", "NIOTLS"),
             swiftSettings: safeSettings
         ),
         .target(

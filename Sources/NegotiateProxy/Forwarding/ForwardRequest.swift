@@ -2,7 +2,7 @@ internal import HTTPNegotiate
 internal import HTTPTypes
 internal import SignOnPolicy
 
-/// A request to an http origin, without the fields that were for this proxy.
+/// A request to an origin, without the fields that were for this proxy.
 struct ForwardRequest: NegotiableRequest {
     var methodName: String
     var url: String

@@ -2,15 +2,15 @@ internal import HTTPNegotiate
 internal import NIOCore
 internal import SignOnPolicy
 
-/// Sends the requests of one client to http origins, for `NegotiatingCall`. Answers an upstream proxy on the way.
+/// Sends the requests of one client to origins, for `NegotiatingCall`. Answers an upstream proxy on the way.
 struct ForwardTransport: NegotiateTransport {
     let context: ProxyContext
     let connections: OutgoingConnections
-    let dialer: Dialer
+    let connector: OriginConnector
     /// Called with interim responses (1xx) for the client, except 100.
     let interim: @Sendable (ResponseHead) async throws -> Void
 
-    var showsCertificates: Bool { false }
+    var showsCertificates: Bool { true }
 
     func sendWithoutCredentials(_ request: ForwardRequest, to origin: Origin) async throws -> ForwardResponse {
         // A client that has authenticated itself continues on the same connection.
@@ -52,8 +52,13 @@ struct ForwardTransport: NegotiateTransport {
         }
         former?.stream.close()
         guard isReplaceable else { throw ConnectionChange.connection }
+        let connection = try await connector.connect(for: request)
+        if let identity = holder.identity, identity.bindsChannel, connection.channelBindings != identity.channelBindings {
+            connection.stream.close()
+            throw ConnectionChange.certificate(connection.channelBindings)
+        }
         do {
-            return try await send(request, over: try await dialer.connect(to: request.routeTarget), holder)
+            return try await send(request, over: connection, holder)
         } catch let error as ConnectionLost {
             throw error.failure
         }
@@ -109,7 +114,7 @@ struct ForwardTransport: NegotiateTransport {
                 guard isUsable || !onSameConnection else {
                     throw ProxyFailure(502, "The proxy \(server) closed the connection in the middle of an exchange. Try again.")
                 }
-                if !isUsable { connection = try await dialer.connect(by: connection.route, to: request.routeTarget) }
+                if !isUsable { connection = try await connector.dialer.connect(by: connection.route, to: request.routeTarget) }
                 value = next
             }
         }
@@ -173,7 +178,7 @@ struct ForwardResponse: NegotiableResponse {
 
     var statusCode: Int { head.status }
     var isMultiplexed: Bool { false }
-    var channelBindings: [UInt8]? { nil }
+    var channelBindings: [UInt8]? { connection.channelBindings }
 
     /// Without a challenge that is not answered.
     func fieldValues(_ name: String) -> [String] { refusal == nil ? head.fields[name] : [] }

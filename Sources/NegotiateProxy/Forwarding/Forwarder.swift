@@ -2,7 +2,7 @@ internal import HTTPNegotiate
 internal import NIOCore
 internal import SignOnPolicy
 
-/// Forwards the http requests of one client, and answers origins that ask for a ticket.
+/// Forwards the requests of one client, and answers origins that ask for a ticket.
 struct Forwarder: Sendable {
     enum Outcome: Sendable {
         /// The client may send another request.
@@ -20,10 +20,14 @@ struct Forwarder: Sendable {
 
     /// Forwards one request and its response.
     ///
-    /// - Parameter framing: The framing of the body, which the client's stream is about to read.
+    /// - Parameters:
+    ///   - framing: The framing of the body, which the client's stream is about to read.
+    ///   - site: The address in the browser if it is not the origin's (reverse mode).
     /// - Throws: ``ProxyFailure`` or ``MessageProblem`` for a page; ``ResponseAborted`` if the response has begun; otherwise the client is
     ///   gone.
-    func forward(_ head: RequestHead, _ framing: BodyFraming, to origin: Origin, path: String) async throws -> Outcome {
+    func forward(_ head: RequestHead, _ framing: BodyFraming, to origin: Origin, path: String, site: LocalSite? = nil) async throws
+        -> Outcome
+    {
         let hasBody = framing != .none && framing != .length(0)
         let client = client
         let request = try ForwardRequest(
@@ -36,7 +40,7 @@ struct Forwarder: Sendable {
         let transport = ForwardTransport(
             context: context,
             connections: connections,
-            dialer: Dialer(context: context, eventLoop: client.channel.eventLoop)
+            connector: OriginConnector(context: context, dialer: Dialer(context: context, eventLoop: client.channel.eventLoop))
         ) { interim in
             guard head.minorVersion == 1 else { return }
             var interim = interim
@@ -47,10 +51,10 @@ struct Forwarder: Sendable {
         do {
             do {
                 let result = try await call(transport, refusal).run(request)
-                return try await deliver(result, to: head, refusal)
+                return try await deliver(result, to: head, refusal, site)
             } catch let route as UncoveredRoute {
                 let result = try await call(transport, route.refusal).run(request)
-                return try await deliver(result, to: head, route.refusal)
+                return try await deliver(result, to: head, route.refusal, site)
             }
         } catch let error as AuthorizationError {
             throw ProxyFailure(error, origin: origin)
@@ -77,10 +81,11 @@ struct Forwarder: Sendable {
     private func deliver(
         _ result: NegotiatingCall<ForwardTransport>.Result,
         to request: RequestHead,
-        _ refusal: String?
+        _ refusal: String?,
+        _ site: LocalSite?
     ) async throws -> Outcome {
         let (response, sent) = (result.response, result.hops[0].request)
-        if response.head.status == 101 { return try await upgrade(response, sent) }
+        if response.head.status == 101 { return try await upgrade(response, sent, site) }
         let framing: BodyFraming
         let keepsConnection: Bool
         var bytes: ByteBuffer
@@ -89,9 +94,9 @@ struct Forwarder: Sendable {
             let isRequestComplete = await client.isBodyComplete
             let outgoing = DeliveredHead(response, framing, to: request, reason: reason(for: result, refusal))
             keepsConnection = request.keepsConnection && isRequestComplete && !outgoing.endsWithConnection && !context.activity.isStopping
-            bytes = ByteBuffer(
-                bytes: try outgoing.head(isAuthenticated: result.report.delivery == .authenticated, keepsConnection: keepsConnection).bytes
-            )
+            var head = try outgoing.head(isAuthenticated: result.report.delivery == .authenticated, keepsConnection: keepsConnection)
+            site?.translate(response: &head.fields)
+            bytes = ByteBuffer(bytes: head.bytes)
         } catch {
             response.connection.stream.close()
             throw ProxyFailure(response: error, from: response.connection.name(sent.origin.description))
@@ -139,7 +144,7 @@ struct Forwarder: Sendable {
     }
 
     /// Changes both connections to another protocol (RFC 9110 section 7.8).
-    private func upgrade(_ response: ForwardResponse, _ request: ForwardRequest) async throws -> Outcome {
+    private func upgrade(_ response: ForwardResponse, _ request: ForwardRequest, _ site: LocalSite?) async throws -> Outcome {
         guard request.upgrade != nil, let value = response.head.fields["Upgrade"].first else {
             response.connection.stream.close()
             throw ProxyFailure(
@@ -153,6 +158,7 @@ struct Forwarder: Sendable {
         }
         head.fields.add("Connection", "Upgrade")
         head.fields.add("Upgrade", value)
+        site?.translate(response: &head.fields)
         try await client.write(head.bytes)
         context.activity.noteTunnel(client.channel)
         try await TunnelRelay.start(client: client, server: response.connection.takeStream(), idleTime: context.idleTime)

@@ -16,13 +16,16 @@ final class OutgoingConnection: Sendable {
 
     let stream: MessageStream
     let route: ProxyRoute
-    private let limits: ProxyConfiguration.Limits
+    /// The channel bindings of the server's certificate (RFC 5929); nil without TLS, and for a certificate without any.
+    let channelBindings: [UInt8]?
+    let limits: ProxyConfiguration.Limits
     private let state = Mutex(State())
 
-    init(_ stream: MessageStream, route: ProxyRoute, limits: ProxyConfiguration.Limits) {
+    init(_ stream: MessageStream, route: ProxyRoute, limits: ProxyConfiguration.Limits, channelBindings: [UInt8]? = nil) {
         self.stream = stream
         self.route = route
         self.limits = limits
+        self.channelBindings = channelBindings
     }
 
     /// A connection that its exchange has lost is of no further use.

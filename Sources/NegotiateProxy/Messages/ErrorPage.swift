@@ -54,7 +54,7 @@ extension ProxyFailure {
 
     private static let reasons = [
         400: "Bad Request", 403: "Forbidden", 405: "Method Not Allowed", 407: "Proxy Authentication Required", 408: "Request Timeout",
-        431: "Request Header Fields Too Large",
+        421: "Misdirected Request", 431: "Request Header Fields Too Large",
         501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
         505: "HTTP Version Not Supported", 508: "Loop Detected",
     ]

@@ -9,6 +9,9 @@ package enum DefaultProxyAddress {
     /// another proxy, as 3128, 8080, 8118, 8123 and 8888 are.
     package static let port = 8407
 
+    /// The port in reverse mode, so that both modes can run.
+    package static let reversePort = 8408
+
     /// `host:port`.
     package static let text = "\(host):\(port)"
 }

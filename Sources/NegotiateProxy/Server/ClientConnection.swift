@@ -84,6 +84,11 @@ struct ClientConnection: Sendable {
         guard !head.fields["Via"].contains(where: { $0.contains(context.name) }) else {
             throw ProxyFailure(508, "The request has come back to this proxy. Check that it is not configured as its own upstream proxy.")
         }
+        if let destination = context.configuration.destination {
+            names(destination.origin.description)
+            let (site, path) = try LocalSite.read(head, for: destination.origin)
+            return try await forwarder.forward(site.request(head), framing, to: destination.origin, path: path, site: site)
+        }
         switch try RequestTarget(head) {
         case .tunnel(let host, let port):
             names("\(host):\(port)")

@@ -10,6 +10,8 @@ package struct ProxyConfiguration: Sendable {
     }
 
     package var listeners: [Listener]
+    /// The web server that gets all requests (reverse mode); nil for a forward proxy, whose clients name the server.
+    package var destination: ReverseDestination?
     /// The users who may use the proxy.
     package var users: Set<UInt32>
     /// Whether a client's `Proxy-Authorization` is forwarded to an upstream proxy that gets no ticket.

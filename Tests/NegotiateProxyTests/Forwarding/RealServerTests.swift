@@ -1,7 +1,4 @@
 import Foundation
-import HTTPNegotiate
-import Kerberos
-import KerberosEngine
 import KerberosTesting
 import KerberosTestingTraits
 import TestSupport
@@ -12,30 +9,8 @@ import Testing
 /// curl through the proxy, with a real KDC, Apache with mod_auth_gssapi, and squid with negotiate_kerberos_auth.
 @Suite(.testRealm(users: ["alice": "alice-secret"], services: ["HTTP/localhost"]))
 struct RealServerTests {
-    /// A session of alice, with the test's hosts.
-    private func makeExtension(hosts: [String] = ["localhost"], proxies: [String] = ["localhost"], unproven: [String] = []) async throws
-        -> KerberosExtension
-    {
-        let realm = try TestRealm.required()
-        let rules = try hosts.map { try HostRule($0) }
-        var configuration = ExtensionConfiguration(realm: realm.name, hosts: rules, plainHTTPHosts: rules)
-        configuration.proxyHosts = try proxies.map { try HostRule($0) }
-        configuration.optionalMutualAuthenticationHosts = try unproven.map { try HostRule($0) }
-        let path = realm.newPath()
-        let sso = KerberosExtension(
-            KerberosExtension.Options(
-                configurations: [configuration],
-                base: .files([realm.configurationPath]),
-                defaultCacheName: "FILE:\(path)-cache",
-                additionalCacheDirectory: "\(path)-caches"
-            )
-        )
-        try await sso.signIn("alice", using: .password(Secret("alice-secret")))
-        return sso
-    }
-
     @Test func `a client without Kerberos is authenticated at Apache`() async throws {
-        let sso = try await makeExtension()
+        let sso = try await TestRealm.required().signedInExtension()
         try await withProtectedWebServer(realm: try TestRealm.required()) { server in
             let url = server.url
             let output = try await withProxy(credentials: sso) { proxy in
@@ -46,7 +21,7 @@ struct RealServerTests {
     }
 
     @Test(arguments: [false, true]) func `bodies of any size are accepted by Apache`(isConnectionBound: Bool) async throws {
-        let sso = try await makeExtension()
+        let sso = try await TestRealm.required().signedInExtension()
         let realm = try TestRealm.required()
         let file = realm.newPath()
         try Data(repeating: 0x78, count: 3_000_000).write(to: URL(filePath: file))
@@ -66,7 +41,7 @@ struct RealServerTests {
 
     @Test func `a client that knows Kerberos authenticates itself at an origin that is not covered`() async throws {
         let realm = try TestRealm.required()
-        let sso = try await makeExtension(hosts: ["other.example"])
+        let sso = try await TestRealm.required().signedInExtension(hosts: ["other.example"])
         let cache = "FILE:\(realm.newPath())"
         _ = try await realm.succeeded("kinit", ["-c", cache, "alice"], input: "alice-secret\n")
         try await withProtectedWebServer(realm: realm, ProtectedWebServerOptions(connectionBound: true)) { server in
@@ -81,7 +56,7 @@ struct RealServerTests {
 
     @Test(arguments: [true, false]) func `squid gets a ticket for requests and for tunnels`(keepsConnection: Bool) async throws {
         // squid proves its identity neither with 200 nor for a tunnel.
-        let sso = try await makeExtension(hosts: ["other.example"], unproven: ["localhost"])
+        let sso = try await TestRealm.required().signedInExtension(hosts: ["other.example"], unproven: ["localhost"])
         let realm = try TestRealm.required()
         var options = SquidProxyOptions()
         options.keepsConnection = keepsConnection
@@ -107,7 +82,7 @@ struct RealServerTests {
     }
 
     @Test func `an origin behind squid gets a ticket, too`() async throws {
-        let sso = try await makeExtension(unproven: ["localhost"])
+        let sso = try await TestRealm.required().signedInExtension(unproven: ["localhost"])
         let realm = try TestRealm.required()
         try await withSquidProxy(realm: realm) { squid in
             let routes = ScriptedRoutes(.upstream(ProxyServer(host: "localhost", port: squid.port)))
@@ -122,7 +97,7 @@ struct RealServerTests {
     }
 
     @Test func `a squid that the profile does not name gets no ticket`() async throws {
-        let sso = try await makeExtension(proxies: [])
+        let sso = try await TestRealm.required().signedInExtension(proxies: [])
         let realm = try TestRealm.required()
         try await withSquidProxy(realm: realm) { squid in
             let routes = ScriptedRoutes(.upstream(ProxyServer(host: "localhost", port: squid.port)))

@@ -13,6 +13,7 @@ struct ProxyCommand: AsyncParsableCommand {
         discussion: """
             EXAMPLES:
               ksso proxy run
+              ksso proxy run --to https://intranet.corp.example
               ksso proxy status
             """,
         subcommands: [ProxyRun.self, ProxyStatusCommand.self]
@@ -51,7 +52,8 @@ struct ProxyStatusCommand: AsyncParsableCommand {
     private static func show(_ document: ProxyDocument) {
         let status = document.status
         let places = status.listeners.joined(separator: ", ")
-        Console.print("The proxy listens on \(places): process \(document.processID), since \(status.startedAt.localText).")
+        let purpose = document.destination.map { " for \($0)" } ?? ""
+        Console.print("The proxy listens on \(places)\(purpose): process \(document.processID), since \(status.startedAt.localText).")
         Console.print("    tickets: \(document.usesAgent ? "from the agent" : "from the default cache, because no agent is running")")
         Console.print("    routes: \(document.routes.sentence)")
         let open = "\(quantity(status.openTunnels, "tunnel")) open, \(quantity(status.openClients, "client")) connected"

@@ -5,16 +5,19 @@ struct ProxyDocument: Sendable, Codable {
     var processID: Int32
     /// Whether tickets come from the agent.
     var usesAgent: Bool
+    /// The web server of reverse mode; nil for a forward proxy.
+    var destination: String?
     var routes: ProxyRoutes
     var status: ProxyStatus
 
     private enum CodingKeys: CodingKey {
-        case processID, usesAgent, routes
+        case processID, usesAgent, destination, routes
     }
 
-    init(processID: Int32, usesAgent: Bool, routes: ProxyRoutes, status: ProxyStatus) {
+    init(processID: Int32, usesAgent: Bool, destination: String?, routes: ProxyRoutes, status: ProxyStatus) {
         self.processID = processID
         self.usesAgent = usesAgent
+        self.destination = destination
         self.routes = routes
         self.status = status
     }
@@ -23,6 +26,7 @@ struct ProxyDocument: Sendable, Codable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         processID = try container.decode(Int32.self, forKey: .processID)
         usesAgent = try container.decode(Bool.self, forKey: .usesAgent)
+        destination = try container.decodeIfPresent(String.self, forKey: .destination)
         routes = try container.decode(ProxyRoutes.self, forKey: .routes)
         status = try ProxyStatus(from: decoder)
     }
@@ -33,6 +37,7 @@ struct ProxyDocument: Sendable, Codable {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(processID, forKey: .processID)
         try container.encode(usesAgent, forKey: .usesAgent)
+        try container.encodeIfPresent(destination, forKey: .destination)
         try container.encode(routes, forKey: .routes)
     }
 }

@@ -13,13 +13,14 @@ struct ProxyListening: Sendable {
     /// - Parameters:
     ///   - addresses: The values of `--listen`.
     ///   - sockets: The values of `--socket`.
-    init(addresses: [String], sockets: [String], environment: [String: String]) throws(CommandFailure) {
+    ///   - defaultPort: The port of the default address.
+    init(addresses: [String], sockets: [String], defaultPort: Int, environment: [String: String]) throws(CommandFailure) {
         let inherited = InheritedSockets(environment: environment, processID: getpid()).descriptors
         var listeners: [ProxyConfiguration.Listener] = []
         for address in addresses { listeners.append(try Self.listener(address)) }
         listeners += sockets.map { .unix(path: URL(fileURLWithPath: $0).path) }
         listeners += inherited.map { .descriptor($0) }
-        if listeners.isEmpty { listeners = [.tcp(host: DefaultProxyAddress.host, port: DefaultProxyAddress.port)] }
+        if listeners.isEmpty { listeners = [.tcp(host: DefaultProxyAddress.host, port: defaultPort)] }
         self.listeners = listeners
         ports = Set(
             listeners.compactMap { listener in

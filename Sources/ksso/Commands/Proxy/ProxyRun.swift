@@ -22,6 +22,9 @@ struct ProxyRun: AsyncParsableCommand {
             users whom you admit. In a browser, a \
             request whose Origin is another web site gets no ticket; links and images of other web sites do, because they have no Origin.
 
+            With --to, the proxy forwards all requests to one web server, https too, and signs in there: open the proxy's address in a \
+            browser, which needs no settings. Redirects and cookies are changed to that address, the contents of pages are not.
+
             Without --upstream and --pac, the routes are those of the profile (ProxyAutoConfigURL, ProxyServers, NoProxy), else those of \
             the variables http_proxy, https_proxy and no_proxy, else direct. Tickets come from the agent, which prompts for a sign-in if \
             it can; without an agent, they come from the default cache. If systemd passes sockets to the proxy, the proxy uses those.
@@ -29,13 +32,15 @@ struct ProxyRun: AsyncParsableCommand {
             EXAMPLES:
               ksso proxy run
               ksso proxy run --upstream proxy1.corp.example:3128 --upstream proxy2.corp.example:3128 --no-proxy .corp.example
+              ksso proxy run --to https://intranet.corp.example
               http_proxy=http://\(DefaultProxyAddress.text) https_proxy=http://\(DefaultProxyAddress.text) pip install requests
             """
     )
 
     @Option(
         help: ArgumentHelp(
-            "Listen on this loopback address and port; may be repeated. By default \(DefaultProxyAddress.text).",
+            "Listen on this loopback address and port; may be repeated. By default \(DefaultProxyAddress.text), with --to port "
+                + "\(DefaultProxyAddress.reversePort).",
             valueName: "address:port"
         )
     )
@@ -66,10 +71,20 @@ struct ProxyRun: AsyncParsableCommand {
         )
     )
     var admit: [AdmittedUser] = []
+    @Option(
+        help: ArgumentHelp("Forward all requests to this web server, and sign in there; https:// may be omitted.", valueName: "url"),
+        completion: .page,
+        transform: pageURL
+    )
+    var to: String?
+    @OptionGroup var trust: TrustOptions
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
         if pac != nil, !upstream.isEmpty { throw ValidationError("--pac and --upstream are mutually exclusive.") }
+        // Other users get tickets for upstream proxies only.
+        if to != nil, !admit.isEmpty { throw ValidationError("--to and --admit are mutually exclusive.") }
+        if to == nil, trust.cacert != nil { throw ValidationError("--cacert requires --to.") }
     }
 
     func run() async throws {
@@ -77,7 +92,15 @@ struct ProxyRun: AsyncParsableCommand {
         try await common.engine.run { sso in
             let runtime = RuntimeDirectory(environment: environment)
             try runtime.makePrivate()
-            let listening = try ProxyListening(addresses: listen, sockets: socket, environment: environment)
+            let listening = try ProxyListening(
+                addresses: listen,
+                sockets: socket,
+                defaultPort: to == nil ? DefaultProxyAddress.port : DefaultProxyAddress.reversePort,
+                environment: environment
+            )
+            let destination = try to.map {
+                try ReverseDestination(option: $0, tls: trust.tls(environment: environment), ownPorts: listening.ports)
+            }
             let profiles = ProxyProfiles(
                 search: ProfileSearch(explicitPaths: common.profile, environment: environment),
                 options: ProxyRoutes.Options(servers: upstream, autoConfiguration: pac.map(Self.absolute), noProxy: noProxy),
@@ -87,6 +110,7 @@ struct ProxyRun: AsyncParsableCommand {
             let (routes, source) = try profiles.routes(sso.profiles.flatMap(\.configurations))
             harden()
             Self.warn(about: routes, sso)
+            if let destination { try Self.warn(about: destination, sso) }
             let service = Service(
                 runtime: runtime,
                 profiles: profiles,
@@ -96,6 +120,7 @@ struct ProxyRun: AsyncParsableCommand {
             )
             var configuration = ProxyConfiguration(listeners: listening.listeners, users: Set(admit.map(\.number)).union([geteuid()]))
             configuration.isUserInterfaceEnabled = true
+            configuration.destination = destination
             try await service.run(configuration, isVerbose: common.isVerbose, environment: environment)
         }
     }
@@ -119,6 +144,14 @@ struct ProxyRun: AsyncParsableCommand {
             else { continue }
             Console.report("warning: \(server) gets no ticket. \(reason.detail)")
         }
+    }
+
+    /// Says that the server of reverse mode gets no ticket.
+    private static func warn(about destination: ReverseDestination, _ sso: SingleSignOn) throws {
+        guard case .ignore(let reasons) = sso.decision(for: try checkedURL("\(destination.origin)/")),
+            let reason = reasons.first(where: { $0.verdict == .failed })
+        else { return }
+        Console.report("warning: \(destination.origin) gets no ticket. \(reason.detail)")
     }
 }
 
@@ -148,7 +181,7 @@ extension ProxyRun {
                 try await withThrowingTaskGroup(of: Bool.self) { group in
                     group.addTask {
                         try await proxy.run { addresses in
-                            Self.announce(addresses)
+                            Self.announce(addresses, configuration.destination)
                             notification.ready("listening on \(addresses.joined(separator: ", "))")
                         }
                         return true
@@ -159,7 +192,7 @@ extension ProxyRun {
                         return true
                     }
                     group.addTask {
-                        await status?.serve { await document(of: proxy) }
+                        await status?.serve { await document(of: proxy, for: configuration.destination) }
                         return false
                     }
                     group.addTask {
@@ -173,18 +206,21 @@ extension ProxyRun {
             }
         }
 
-        private func document(of proxy: LocalProxy) async -> ProxyDocument {
+        private func document(of proxy: LocalProxy, for destination: ReverseDestination?) async -> ProxyDocument {
             ProxyDocument(
                 processID: getpid(),
                 usesAgent: runtime.servesRequests,
+                destination: destination?.origin.description,
                 routes: routes.configured,
                 status: await proxy.status
             )
         }
 
-        private static func announce(_ addresses: [String]) {
-            Console.print("The proxy listens on \(addresses.joined(separator: ", ")).")
+        private static func announce(_ addresses: [String], _ destination: ReverseDestination?) {
+            let purpose = destination.map { " for \($0.origin)" } ?? ""
+            Console.print("The proxy listens on \(addresses.joined(separator: ", "))\(purpose).")
             guard let address = addresses.first(where: { !$0.hasPrefix("/") }) else { return }
+            guard destination == nil else { return Console.print("Open in a browser: http://\(address)/") }
             Console.print("To use it in a shell: export http_proxy=http://\(address) https_proxy=http://\(address)")
         }
     }

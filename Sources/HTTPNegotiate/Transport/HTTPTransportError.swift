@@ -113,6 +113,7 @@ extension HTTPTransportError {
                 "it supports no HTTP version that this request can use; a head larger than 16 KiB requires HTTP/1.1", nil
             ),
             ("HTTP_REQUEST", plain, .withoutTLS),
+            ("eofDuringHandshake", "it closed the connection during the handshake", nil),
         ]
         guard let reason = reasons.first(where: { text.contains($0.mark) }) else {
             return (text.replacing(#/\ at\ /[^ \]]*/#, with: ""), nil)

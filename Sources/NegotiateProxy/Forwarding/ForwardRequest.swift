@@ -22,7 +22,7 @@ struct ForwardRequest: NegotiableRequest {
     /// - Throws: ``MessageProblem`` if the fields cannot be forwarded.
     init(_ head: RequestHead, to origin: Origin, path: String, body: RequestBody?, passesProxyAuthorization: Bool) throws(MessageProblem) {
         methodName = head.method
-        url = "\(origin)\(path)"
+        url = "\(origin)\(path.escapedForURL)"
         self.origin = origin
         self.path = path
         self.body = body
@@ -90,5 +90,23 @@ struct ForwardRequest: NegotiableRequest {
     mutating func makeReplayable(upTo limit: Int, for origin: Origin) async throws {
         mayBeRepeated = true
         try await body?.buffer(upTo: limit)
+    }
+}
+
+extension String {
+    /// A path in which the characters that browsers send, and a URL must not contain, are percent-encoded.
+    fileprivate var escapedForURL: String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        let bytes = Array(utf8)
+        var escaped: [UInt8] = []
+        for (index, byte) in bytes.enumerated() {
+            let isEncoded = byte == UInt8(ascii: "%") && bytes.dropFirst(index + 1).prefix(2).filter(\.isHexDigit).count == 2
+            if isEncoded || byte != UInt8(ascii: "%") && byte.isURICharacter {
+                escaped.append(byte)
+            } else {
+                escaped += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 0xF)]]
+            }
+        }
+        return String(decoding: escaped, as: UTF8.self)
     }
 }

@@ -142,7 +142,7 @@ struct ForwardTransport: NegotiateTransport {
         let awaitsContinue = isStreamed && (mayBeRepeated || request.body?.isAwaited == true)
         let head = request.head(
             by: connection.route,
-            via: connection.route == .direct ? ProxyContext.publicName : context.name,
+            via: context.name(for: connection.route, to: request.origin),
             expectsContinue: awaitsContinue,
             proxyAuthorization: proxyAuthorization
         )

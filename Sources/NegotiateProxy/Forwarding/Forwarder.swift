@@ -161,7 +161,13 @@ struct Forwarder: Sendable {
         site?.translate(response: &head.fields)
         try await client.write(head.bytes)
         context.activity.noteTunnel(client.channel)
-        try await TunnelRelay.start(client: client, server: response.connection.takeStream(), idleTime: context.idleTime)
+        let server = response.connection.takeStream()
+        do {
+            try await TunnelRelay.start(client: client, server: server, idleTime: context.idleTime)
+        } catch {
+            server.close()
+            throw ResponseAborted(cause: error)
+        }
         return .relays
     }
 }

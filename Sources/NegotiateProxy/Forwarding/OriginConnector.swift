@@ -54,6 +54,7 @@ private struct TLSHandshake {
         let tls = tls
         try await channel.eventLoop.submit {
             guard handler.value.received.readableBytes == 0 else { throw MessageProblem("it sends data before TLS begins") }
+            guard channel.isActive, !handler.value.isInputClosed else { throw StreamClosed() }
             let watch = HandshakeWatch(bindings)
             try channel.pipeline.syncOperations.addHandler(watch, position: .first)
             let client = try NIOSSLClientHandler(context: tls, serverHostname: host)
@@ -95,10 +96,8 @@ private final class HandshakeWatch: ChannelInboundHandler, RemovableChannelHandl
         context.fireErrorCaught(error)
     }
 
-    func channelInactive(context: ChannelHandlerContext) {
-        bindings.fail(StreamClosed())
-        context.fireChannelInactive()
-    }
+    /// Also if the connection closes; after a success this has no effect.
+    func handlerRemoved(context: ChannelHandlerContext) { bindings.fail(StreamClosed()) }
 }
 
 extension ProxyFailure {

@@ -42,6 +42,13 @@ struct OriginCredentials: CredentialExtension {
             return "User \(user) gets no ticket for web servers from this proxy, which belongs to another user. "
                 + "Start a proxy of your own: ksso proxy run"
         }
+        // Browsers say so to https servers and to this machine. A link or an address that the user typed is a navigation.
+        if let site = head.fields["Sec-Fetch-Site"].first, site == "cross-site" || site == "same-site",
+            head.fields["Sec-Fetch-Mode"] != ["navigate"]
+        {
+            return
+                "The request is from a page of another web site (Sec-Fetch-Site: \(site)), and only pages of \(origin) get a ticket there."
+        }
         let sources = head.fields["Origin"]
         guard let source = sources.first, sources.count > 1 || (try? Origin(url: source)) != origin else { return nil }
         return

@@ -18,7 +18,7 @@ final class OutgoingConnection: Sendable {
     let route: ProxyRoute
     /// The channel bindings of the server's certificate (RFC 5929); nil without TLS, and for a certificate without any.
     let channelBindings: [UInt8]?
-    let limits: ProxyConfiguration.Limits
+    private let limits: ProxyConfiguration.Limits
     private let state = Mutex(State())
 
     init(_ stream: MessageStream, route: ProxyRoute, limits: ProxyConfiguration.Limits, channelBindings: [UInt8]? = nil) {

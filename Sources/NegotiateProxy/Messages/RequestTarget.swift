@@ -35,18 +35,20 @@ package enum RequestTarget: Sendable, Hashable {
             )
         }
         guard !head.target.contains("#") else { throw MessageProblem("its target contains a fragment") }
+        let target = head.target
+        let start = target.firstRange(of: "://")?.upperBound ?? target.startIndex
+        let end = target[start...].firstIndex { $0 == "/" || $0 == "?" } ?? target.endIndex
         let origin: Origin
-        do throws(AuthorizationError) { origin = try Origin(url: head.target) } catch {
+        // Only the origin must be a valid URL: browsers permit more characters behind it.
+        do throws(AuthorizationError) { origin = try Origin(url: String(target[..<end])) } catch {
             throw MessageProblem("its target is not a valid http URL")
         }
         guard origin.scheme == .http else {
             throw MessageProblem("its target is an https URL; the client must open a tunnel with CONNECT")
         }
-        let rest = head.target.dropFirst("http://".count)
-        let end = rest.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? rest.endIndex
-        guard !rest[..<end].contains("@") else { throw MessageProblem("its target contains a user name") }
+        guard !target[start..<end].contains("@") else { throw MessageProblem("its target contains a user name") }
         try checkHost(head, origin)
-        return .resource(origin, path: String(rest[end...]))
+        return .resource(origin, path: String(target[end...]))
     }
 
     private static func checkHost(_ head: RequestHead, _ origin: Origin) throws(MessageProblem) {

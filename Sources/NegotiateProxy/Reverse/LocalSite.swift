@@ -8,11 +8,15 @@ struct LocalSite: Sendable, Hashable {
     /// The web server.
     let remote: Origin
 
-    /// Reads for which address and path a request is.
+    /// Reads for which path a request is.
     ///
-    /// - Throws: ``ProxyFailure`` for a name that is not this machine's: a web site whose name leads to this machine (DNS rebinding) could
-    ///   otherwise read the server's pages. ``MessageProblem`` for a target that is not a path.
-    static func read(_ head: RequestHead, for remote: Origin) throws -> (site: LocalSite, path: String) {
+    /// Only the address and port of the connection itself may be in `Host`. A web site whose name leads to this machine (DNS rebinding)
+    /// could otherwise read the server's pages; so could another user of the machine who serves a page for `localhost` at `[::1]`, which
+    /// browsers connect to first.
+    ///
+    /// - Parameter socket: The connection's own address; nil for a Unix socket, whose clients are no browsers.
+    /// - Throws: ``ProxyFailure`` for another name; ``MessageProblem`` for a target that is not a path.
+    static func read(_ head: RequestHead, at socket: TCPSocketName?, for remote: Origin) throws -> (site: LocalSite, path: String) {
         guard head.method != "CONNECT" else {
             throw ProxyFailure(405, "This address forwards to \(remote) only, and opens no tunnels. For other servers, run: ksso proxy run")
         }
@@ -23,8 +27,8 @@ struct LocalSite: Sendable, Hashable {
         guard !host.contains(where: { "/?#@".contains($0) }), let local = try? Origin(url: "http://\(host)/") else {
             throw MessageProblem("its Host is not a host with a port")
         }
-        guard local.isOfThisMachine else {
-            throw ProxyFailure(421, "\(local.host) is not a name of this machine. Open http://localhost:\(local.port)/ instead.")
+        if let own = try socket.map({ try Origin(url: "http://\($0.text)/") }), own != local {
+            throw ProxyFailure(421, "\(local) is not the address of this proxy. Open \(own)/ instead.")
         }
         return (LocalSite(local: local, remote: remote), try path(of: head, local))
     }
@@ -50,6 +54,7 @@ extension LocalSite {
         head.fields = head.fields.mapping { key, value in
             switch key {
             case "origin", "referer", "destination": moved(value, from: local, to: remote)
+            case "cookie": SiteCookie.sent(value)
             default: value
             }
         }
@@ -64,18 +69,20 @@ extension LocalSite {
             switch key {
             case "location", "content-location", "access-control-allow-origin": moved(value, from: remote, to: local)
             case "refresh": refresh(value)
-            case "set-cookie": Self.cookie(value)
+            case "set-cookie": SiteCookie.received(value)
             default: value
             }
         }
     }
 
-    /// A URL with the origin replaced; the same text if it is another one. A URL without a scheme has that of the page.
+    /// A URL with the origin replaced; the same text if it is another one. A URL without a scheme has that of the page, which is lost if
+    /// the URL leads elsewhere.
     private func moved(_ url: String, from: Origin, to: Origin) -> String {
         let absolute = url.hasPrefix("//") ? "\(from.scheme.rawValue):\(url)" : url
-        guard (try? Origin(url: absolute)) == from, let slashes = absolute.firstRange(of: "//") else { return url }
+        guard let slashes = absolute.firstRange(of: "//") else { return url }
         let end = absolute[slashes.upperBound...].firstIndex { "/?#".contains($0) } ?? absolute.endIndex
-        guard !absolute[..<end].contains("@") else { return url }
+        // Only the origin must be a valid URL: browsers permit more characters behind it.
+        guard !absolute[..<end].contains("@"), (try? Origin(url: String(absolute[..<end]))) == from else { return absolute }
         return to.description + absolute[end...]
     }
 
@@ -86,34 +93,13 @@ extension LocalSite {
         let end = url.firstIndex { "\"'".contains($0) } ?? url.endIndex
         return value[..<name.upperBound] + moved(String(url[..<end]), from: remote, to: local) + url[end...]
     }
-
-    /// A `Set-Cookie` field (RFC 6265 section 4.1) for a site without TLS on this machine.
-    ///
-    /// Browsers require `Secure` for some names, and permit it for this machine.
-    private static func cookie(_ value: String) -> String {
-        let parts = value.split(separator: ";", omittingEmptySubsequences: false)
-        let name = parts[0].asciiLowercasedText.trimmingBlanks
-        guard !name.hasPrefix("__secure-"), !name.hasPrefix("__host-") else { return kept(parts) { $0 != "domain" } }
-        // Browsers refuse SameSite=None and Partitioned without Secure.
-        return kept(parts) { !["domain", "secure", "partitioned", "samesite=none"].contains($0) }
-    }
-
-    /// The cookie with those attributes that a closure accepts: their names, or `samesite=` and the value, in lower case.
-    private static func kept(_ parts: [Substring], _ isKept: (String) -> Bool) -> String {
-        let attributes = parts.dropFirst().filter { part in
-            let words = part.asciiLowercasedText.split(separator: "=", maxSplits: 1).map(\.trimmingBlanks)
-            guard let name = words.first else { return true }
-            return isKept(name == "samesite" ? words.joined(separator: "=") : String(name))
-        }
-        return ([parts[0]] + attributes).joined(separator: ";")
-    }
 }
 
-extension Origin {
-    /// Whether the host is a loopback address, `localhost`, or a name below it, which browsers connect to this machine (RFC 6761).
-    fileprivate var isOfThisMachine: Bool {
-        guard isAddress else { return host == "localhost" || host.hasSuffix(".localhost") }
-        return host.hasPrefix("127.") || host == "::1"
+extension TCPSocketName {
+    /// `127.0.0.1:8408` or `[::1]:8408`.
+    fileprivate var text: String {
+        let host = address.count == 4 ? address.map(String.init).joined(separator: ".") : "::1"
+        return ProxyServer(host: host, port: Int(port)).description
     }
 }
 

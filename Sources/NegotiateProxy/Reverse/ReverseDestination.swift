@@ -1,3 +1,4 @@
+internal import NIOCore
 package import NIOSSL
 package import SignOnPolicy
 
@@ -16,8 +17,21 @@ package struct ReverseDestination: Sendable {
     package init(_ origin: Origin, tls: TLSConfiguration = .makeClientConfiguration()) throws {
         var tls = tls
         tls.certificateVerification = .fullVerification
+        tls.minimumTLSVersion = .tlsv12
+        // A connection that this side closes waits for the server's close_notify, and receives none after its end.
+        tls.shutdownTimeout = .milliseconds(100)
         tls.applicationProtocols = ["http/1.1"]
         self.origin = origin
         self.tls = try NIOSSLContext(configuration: tls)
+    }
+
+    /// The loopback address of this server: the same one each time, and another one for every server.
+    ///
+    /// Pages of two servers at one address would be pages of one site for a browser, with the same cookies, stored scripts and rights.
+    package var loopbackAddress: String {
+        // FNV-1a
+        let hash = origin.description.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
+        let parts = [hash >> 16, hash >> 8, hash].map { 1 + ($0 & 0xFF) % 254 }
+        return "127." + parts.map(String.init).joined(separator: ".")
     }
 }

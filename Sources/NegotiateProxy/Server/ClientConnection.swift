@@ -85,8 +85,9 @@ struct ClientConnection: Sendable {
             throw ProxyFailure(508, "The request has come back to this proxy. Check that it is not configured as its own upstream proxy.")
         }
         if let destination = context.configuration.destination {
-            names(destination.origin.description)
-            let (site, path) = try LocalSite.read(head, for: destination.origin)
+            names("\(destination.origin.host):\(destination.origin.port)")
+            let socket = stream.channel.localAddress.flatMap { TCPSocketName($0) }
+            let (site, path) = try LocalSite.read(head, at: socket, for: destination.origin)
             return try await forwarder.forward(site.request(head), framing, to: destination.origin, path: path, site: site)
         }
         switch try RequestTarget(head) {

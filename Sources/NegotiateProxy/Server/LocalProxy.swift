@@ -3,10 +3,11 @@ package import Logging
 internal import NIOCore
 internal import NIOPosix
 
-/// A forward proxy on this machine, for clients that know no Kerberos.
+/// A proxy on this machine, for clients that know no Kerberos.
 ///
-/// It answers upstream proxies and http origins that ask for a ticket, if the profile covers them, and opens tunnels with CONNECT. Only the
-/// configured users may use it.
+/// It answers upstream proxies and http origins that ask for a ticket, if the profile covers them, and opens tunnels with CONNECT. With a
+/// ``ProxyConfiguration/destination`` it forwards to one server instead, also to an https one (reverse mode). Only the configured users may
+/// use it.
 ///
 /// ```swift
 /// let configuration = ProxyConfiguration(listeners: [.tcp(host: "127.0.0.1", port: 3128)], users: [getuid()])

@@ -19,6 +19,13 @@ struct ProxyContext: Sendable {
     /// The name for web servers and clients, by which web sites cannot recognize the user.
     static let publicName = "ksso"
 
+    /// The name for the next recipient of a request. In reverse mode, a server on this machine could be a proxy that forwards to this one.
+    func name(for route: ProxyRoute, to origin: Origin) -> String {
+        let isLocal = origin.host == "localhost" || origin.host.hasSuffix(".localhost")
+        let mayReturn = configuration.destination != nil && isLocal
+        return route == .direct && !mayReturn ? Self.publicName : name
+    }
+
     var limits: ProxyConfiguration.Limits { configuration.limits }
     var idleTime: TimeAmount { TimeAmount(limits.idleTime) }
 

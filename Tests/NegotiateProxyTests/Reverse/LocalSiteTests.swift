@@ -39,10 +39,14 @@ import Testing
     }
 
     @Test(arguments: try FixtureFile.load("Reverse/requests", in: .module, as: [Request].self))
-    func `only requests for names of this machine are forwarded`(_ vector: Request) throws {
+    func `only requests for the address of the connection are forwarded`(_ vector: Request) throws {
         let head = try HeadParser.request(Array(vector.head.utf8))
         do {
-            let (site, path) = try LocalSite.read(head, for: try Origin(url: Self.remote))
+            let (site, path) = try LocalSite.read(
+                head,
+                at: TCPSocketName(address: [127, 0, 0, 1], port: 8408),
+                for: try Origin(url: Self.remote)
+            )
             #expect(path == vector.path)
             #expect(vector.problem == nil, "\(site)")
         } catch let failure as ProxyFailure {
@@ -61,12 +65,29 @@ import Testing
             ("Referer", "http://localhost:8408/a?b", "https://intranet.example.test/a?b"),
             ("Referer", "https://www.example.test/", "https://www.example.test/"),
             ("Destination", "http://localhost:8408/new", "https://intranet.example.test/new"),
+            ("Cookie", "a=b; __site-Host-c=d; __site-secure-e=__site-host-f", "a=b; __Host-c=d; __Secure-e=__site-host-f"),
             ("X-Page", "http://localhost:8408/", "http://localhost:8408/"),
         ]
     )
     func `a page of the site is one of the server's own pages`(name: String, value: String, expected: String) throws {
         let head = RequestHead(method: "GET", target: "/", fields: HeadFields([(name, value)]))
         #expect(try makeSite().request(head).fields[name] == [expected])
+    }
+
+    @Test(arguments: ["127.0.0.1", "localhost", "[::1]:1"])
+    func `any Host is forwarded from a Unix socket`(host: String) throws {
+        let head = RequestHead(method: "GET", target: "/", fields: HeadFields([("Host", host)]))
+        #expect(try LocalSite.read(head, at: nil, for: try Origin(url: Self.remote)).path == "/")
+    }
+
+    @Test func `each server has an address of its own`() throws {
+        let hosts = try ["https://a.example.test", "https://b.example.test", "https://a.example.test:8443"].map {
+            try ReverseDestination(try Origin(url: $0)).loopbackAddress
+        }
+        #expect(Set(hosts).count == 3)
+        let parts = hosts.flatMap { $0.split(separator: ".") }.compactMap { Int($0) }
+        #expect(parts.count == 12 && parts.allSatisfy { (1...254).contains($0) })
+        #expect(try ReverseDestination(try Origin(url: "https://A.example.test:443/")).loopbackAddress == hosts[0])
     }
 
     @Test func `bytes that are not UTF-8 stay as they are`() throws {

@@ -163,6 +163,31 @@ struct ReverseModeTests {
         }
     }
 
+    @Test(arguments: [
+        ("cross-site", "no-cors", false), ("same-site", "cors", false), ("cross-site", "navigate", true), ("same-origin", "cors", true),
+    ])
+    func `an image or script of another web site gets no ticket, but a link does`(site: String, mode: String, isSignedIn: Bool) async throws
+    {
+        try await ScriptedServer.run({ request in
+            request.field("Authorization") == nil ? .challenge : .response(200, [("WWW-Authenticate", "Negotiate ZmluYWw=")], body: "page")
+        }) { server in
+            // Without TLS, which the profile of the test permits.
+            let page = try await whileForwarding(to: "http://localhost:\(server.port)", trusting: nil) { proxy in
+                try await curl(["-H", "Sec-Fetch-Site: \(site)", "-H", "Sec-Fetch-Mode: \(mode)", "\(proxy.url)/a|b?c=100%"])
+            }
+            #expect(page == (isSignedIn ? "page" : "who are you?"))
+            #expect(server.requests.allSatisfy { $0.target == "/a|b?c=100%" })
+        }
+    }
+
+    @Test func `another name of this machine gets a page that says what to open`() async throws {
+        let reply = try await whileForwarding(to: "https://localhost:1", trusting: nil) { proxy in
+            try await curl(["-i", "http://localhost:\(proxy.port)/"])
+        }
+        #expect(reply.hasPrefix("HTTP/1.1 421 Misdirected Request"))
+        #expect(reply.contains(" is not the address of this proxy. Open http://127.0.0.1:"), "\(reply)")
+    }
+
     @Test func `a WebSocket is relayed in both directions after the ticket`() async throws {
         let identity = try await realm.makeServerIdentity()
         try await ScriptedServer.run(

@@ -78,10 +78,13 @@ struct ReverseCommandTests {
 
     @Test(
         arguments: [
-            (["--to", "https://intranet.example.test/wiki"], 64, "Write only the server: https://intranet.example.test"),
-            (["--to", "https://alice@intranet.example.test"], 64, "Write only the server: https://intranet.example.test"),
+            (
+                ["--to", "https://intranet.example.test/wiki"], 64,
+                "--to: the proxy forwards every path. Write only the server: https://intranet.example.test"
+            ),
+            (["--to", "https://alice:pw@intranet.example.test"], 64, "Write only the server: https://intranet.example.test"),
             (["--to", "https://192.0.2.1"], 64, "tickets are for names"), (["--to", "ftp://intranet.example.test"], 64, "--to: "),
-            (["--to", "http://localhost:8408"], 64, "the proxy itself listens there"),
+            (["--to", "http://a.localhost:8408"], 64, "the proxy itself listens there"),
             (["--to", "intranet.example.test", "--admit", "root"], 64, "--to and --admit are mutually exclusive."),
             (["--cacert", "/none"], 64, "--cacert requires --to."),
             (["--to", "intranet.example.test", "--cacert", "/none"], 1, "--cacert: there is no such file: /none"),

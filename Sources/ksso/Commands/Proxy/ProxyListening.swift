@@ -13,14 +13,23 @@ struct ProxyListening: Sendable {
     /// - Parameters:
     ///   - addresses: The values of `--listen`.
     ///   - sockets: The values of `--socket`.
-    ///   - defaultPort: The port of the default address.
-    init(addresses: [String], sockets: [String], defaultPort: Int, environment: [String: String]) throws(CommandFailure) {
+    ///   - destination: The server of reverse mode.
+    init(
+        addresses: [String],
+        sockets: [String],
+        destination: ReverseDestination?,
+        environment: [String: String]
+    ) throws(CommandFailure) {
+        let defaultHost = destination?.loopbackAddress ?? DefaultProxyAddress.host
         let inherited = InheritedSockets(environment: environment, processID: getpid()).descriptors
         var listeners: [ProxyConfiguration.Listener] = []
-        for address in addresses { listeners.append(try Self.listener(address)) }
+        for address in addresses { listeners.append(try Self.listener(address, defaultHost)) }
         listeners += sockets.map { .unix(path: URL(fileURLWithPath: $0).path) }
         listeners += inherited.map { .descriptor($0) }
-        if listeners.isEmpty { listeners = [.tcp(host: DefaultProxyAddress.host, port: defaultPort)] }
+        if listeners.isEmpty {
+            let port = destination == nil ? DefaultProxyAddress.port : DefaultProxyAddress.reversePort
+            listeners = [.tcp(host: defaultHost, port: port)]
+        }
         self.listeners = listeners
         ports = Set(
             listeners.compactMap { listener in
@@ -34,9 +43,9 @@ struct ProxyListening: Sendable {
     }
 
     /// Parses `ADDRESS:PORT`, or a port of the default address.
-    private static func listener(_ text: String) throws(CommandFailure) -> ProxyConfiguration.Listener {
+    private static func listener(_ text: String, _ defaultHost: String) throws(CommandFailure) -> ProxyConfiguration.Listener {
         let colon = text.lastIndex(of: ":")
-        let host = colon.map { String(text[..<$0].trimmingPrefix("[")) } ?? DefaultProxyAddress.host
+        let host = colon.map { String(text[..<$0].trimmingPrefix("[")) } ?? defaultHost
         guard let port = UInt16(colon.map { text[text.index(after: $0)...] } ?? text[...]), !host.isEmpty else {
             let example = DefaultProxyAddress.text
             throw CommandFailure(.usage, "--listen \(text): this is not an address with a port. Write it as in \(example).")

@@ -39,8 +39,8 @@ struct ProxyRun: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Listen on this loopback address and port; may be repeated. By default \(DefaultProxyAddress.text), with --to port "
-                + "\(DefaultProxyAddress.reversePort).",
+            "Listen on this loopback address and port; may be repeated. By default \(DefaultProxyAddress.text), with --to an address "
+                + "that depends on the server, and port \(DefaultProxyAddress.reversePort).",
             valueName: "address:port"
         )
     )
@@ -92,15 +92,14 @@ struct ProxyRun: AsyncParsableCommand {
         try await common.engine.run { sso in
             let runtime = RuntimeDirectory(environment: environment)
             try runtime.makePrivate()
+            let destination = try to.map { try ReverseDestination(option: $0, tls: trust.tls(environment: environment)) }
             let listening = try ProxyListening(
                 addresses: listen,
                 sockets: socket,
-                defaultPort: to == nil ? DefaultProxyAddress.port : DefaultProxyAddress.reversePort,
+                destination: destination,
                 environment: environment
             )
-            let destination = try to.map {
-                try ReverseDestination(option: $0, tls: trust.tls(environment: environment), ownPorts: listening.ports)
-            }
+            try destination?.check(ownPorts: listening.ports)
             let profiles = ProxyProfiles(
                 search: ProfileSearch(explicitPaths: common.profile, environment: environment),
                 options: ProxyRoutes.Options(servers: upstream, autoConfiguration: pac.map(Self.absolute), noProxy: noProxy),

@@ -92,7 +92,9 @@ struct Forwarder: Sendable {
         do {
             framing = try response.head.framing(to: request.method)
             let isRequestComplete = await client.isBodyComplete
-            let outgoing = DeliveredHead(response, framing, to: request, reason: reason(for: result, refusal))
+            let reason = reason(for: result, refusal)
+            if let reason { context.note(ProxyFailure(401, reason), host: "\(sent.origin.host):\(sent.origin.port)") }
+            let outgoing = DeliveredHead(response, framing, to: request, reason: reason)
             keepsConnection = request.keepsConnection && isRequestComplete && !outgoing.endsWithConnection && !context.activity.isStopping
             var head = try outgoing.head(isAuthenticated: result.report.delivery == .authenticated, keepsConnection: keepsConnection)
             site?.translate(response: &head.fields)

@@ -23,14 +23,17 @@ import Testing
         try await ScriptedServer.run(Self.script()) { server in
             let port = server.port
             let origin = source.replacing("PORT", with: "\(port)")
-            let reply = try await withProxy { proxy in
-                try await withRawConnection(port: proxy.port) { connection in
+            let (reply, failures) = try await withProxy { proxy in
+                let reply = try await withRawConnection(port: proxy.port) { connection in
                     try await connection.send(
                         "GET http://localhost:\(port)/ HTTP/1.1\r\nHost: localhost:\(port)\r\nOrigin: \(origin)\r\n\r\n"
                     )
                     return try await connection.text(upTo: "?")
                 }
+                return (reply, await proxy.status.failures)
             }
+            #expect(failures.map(\.host) == ["localhost:\(port)"])
+            #expect(failures.allSatisfy { $0.message.hasPrefix("The request is from a page of another web site") })
             #expect(reply.hasPrefix("HTTP/1.1 401"))
             #expect(reply.contains("Ksso-Proxy-Error: The request is from a page of another web site (Origin: \(origin))"), "\(reply)")
             #expect(server.requests.map { $0.field("Authorization") } == [nil])

@@ -221,19 +221,42 @@ struct ProxyCommandTests {
         #expect(result.exitStatus == status && result.errors.contains(part) && result.output.isEmpty, "\(result)")
     }
 
-    @Test(.enabled(if: StockProgram.isInstalled("systemd-socket-activate"), "systemd-socket-activate is missing: package systemd"))
-    func `systemd passes the sockets`() async throws {
+    /// Runs a closure while a proxy serves a Unix socket that systemd has passed to it.
+    private func whileActivated(_ body: (_ page: () async throws -> CommandResult) async throws -> Void) async throws {
         try install(["ProxyHosts: [localhost]"])
         let socket = "\(station.directory)/proxy.sock"
         let names = ["HOME", "PATH", "KRB5_CONFIG", "KRB5CCNAME", "KSSO_RUNTIME_DIR", "KSSO_PROFILE", "XDG_CONFIG_HOME"]
         let command = ["systemd-socket-activate", "-l", socket] + names.flatMap { ["-E", $0] }
         let program = ["\(station.directory)/bin/ksso", "proxy", "run"]
         try await withDaemon(command + program, on: station, isReady: { try await $0.wait(for: "as 3.") }) {
-            // curl 7.88 reaches no proxy at a Unix socket, but it can send what it would send to one.
-            let page = try await station.run([
-                "curl", "-sS", "--max-time", "30", "--unix-socket", socket, "--request-target", "\(web.url)/open", web.url,
-            ])
-            #expect(page == .done("open\n"))
+            try await body {
+                // curl 7.88 reaches no proxy at a Unix socket, but it can send what it would send to one.
+                try await station.run([
+                    "curl", "-sS", "--max-time", "30", "--unix-socket", socket, "--request-target", "\(web.url)/open", web.url,
+                ])
+            }
+        }
+    }
+
+    @Test(.enabled(if: StockProgram.isInstalled("systemd-socket-activate"), "systemd-socket-activate is missing: package systemd"))
+    func `systemd passes the sockets`() async throws {
+        try await whileActivated { page in
+            let result = try await page()
+            #expect(result == .done("open\n"))
+        }
+    }
+
+    @Test(.enabled(if: StockProgram.isInstalled("systemd-socket-activate"), "systemd-socket-activate is missing: package systemd"))
+    func `after an upgrade the proxy ends, so that systemd starts the new program`() async throws {
+        let program = try await station.installProgram()
+        try await whileActivated { page in
+            let result = try await page()
+            #expect(result == .done("open\n"))
+            let status = try await station.ksso("proxy", "status")
+            #expect(status.exitStatus == 0)
+            try await station.copyProgram(to: "\(program).new")
+            #expect(rename("\(program).new", program) == 0)
+            try await eventually { try await station.ksso("proxy", "status").exitStatus == 1 }
         }
     }
 }

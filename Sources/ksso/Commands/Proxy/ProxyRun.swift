@@ -190,6 +190,7 @@ extension ProxyRun {
                         notification.stopping()
                         return true
                     }
+                    group.addTask { await isReplaced(proxy, environment: environment) }
                     group.addTask {
                         await status?.serve { await document(of: proxy, for: configuration.destination) }
                         return false
@@ -203,6 +204,19 @@ extension ProxyRun {
                     try await group.waitForAll()
                 }
             }
+        }
+
+        /// Waits until an upgrade has replaced the program and no client is connected. Then systemd starts the new program for the next one.
+        ///
+        /// - Returns: False if systemd does not do that, because it did not pass the sockets.
+        private func isReplaced(_ proxy: LocalProxy, environment: [String: String]) async -> Bool {
+            guard !InheritedSockets(environment: environment, processID: getpid()).descriptors.isEmpty, var program = ProgramFile() else {
+                return false
+            }
+            while (try? await Task.sleep(for: .seconds(5))) != nil {
+                if program.wasReplaced(), await proxy.status.openClients == 0 { return true }
+            }
+            return false
         }
 
         private func document(of proxy: LocalProxy, for destination: ReverseDestination?) async -> ProxyDocument {

@@ -71,6 +71,7 @@ struct ApacheConfiguration {
             try "\(greeting) <!--#echo encoding=\"none\" var=\"REMOTE_USER\" -->\n".writeFile("\(directory)/pages/\(page)")
         }
         try "open\n".writeFile("\(directory)/pages/open")
+        try await content.write(with: realm)
         if options.storesDelegatedTickets {
             try files.createDirectory(atPath: Self.delegationFolder(in: directory), withIntermediateDirectories: false)
         }
@@ -86,6 +87,10 @@ struct ApacheConfiguration {
 
     func writeMain(port: Int) throws {
         try text(port: port).writeFile(path)
+    }
+
+    private var content: ServedContent {
+        ServedContent(files: options.files, repositories: options.repositories, directory: directory)
     }
 
     private func keytab() async throws -> String {
@@ -131,8 +136,11 @@ extension ApacheConfiguration {
             Require all granted
         </Directory>
         \(redirects)
+        \(content.directives)
         <LocationMatch "^/(hello|other)$">
             SetOutputFilter INCLUDES
+        </LocationMatch>
+        <LocationMatch "^/((hello|other)$|files/|git/)">
             \(protection)
         </LocationMatch>
 
@@ -140,9 +148,8 @@ extension ApacheConfiguration {
     }
 
     private var loading: String {
-        let always = ["mpm_event", "authn_core", "authz_core", "authz_user", "auth_gssapi", "include", "mime"]
-        let modules =
-            always + (options.usesTLS ? ["ssl"] : []) + (options.usesHTTP2 ? ["http2"] : []) + (options.redirects.isEmpty ? [] : ["alias"])
+        let always = ["mpm_event", "authn_core", "authz_core", "authz_user", "auth_gssapi", "include", "mime", "alias"]
+        let modules = always + (options.usesTLS ? ["ssl"] : []) + (options.usesHTTP2 ? ["http2"] : []) + content.modules
         return modules.map { "LoadModule \($0)_module \(Self.modules)/mod_\($0).so" }.joined(separator: "\n")
     }
 

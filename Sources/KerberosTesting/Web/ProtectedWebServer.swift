@@ -89,6 +89,11 @@ public struct ProtectedWebServerOptions: Sendable {
     public var redirects: [String: Redirect]
     /// The offset of the server's clock from the machine's, in whole seconds, set with libfaketime; none if nil.
     public var clockOffset: Duration?
+    /// A folder whose files are copied to the server: below `/files/` they require Kerberos, below `/open/files/` they do not. An `index.html`
+    /// is the page of its folder.
+    package var files: String?
+    /// The names of empty git repositories, which git-http-backend serves: `/git/NAME.git` requires Kerberos, `/open/git/NAME.git` does not.
+    package var repositories: [String] = []
 
     /// Creates options; each has a default.
     public init(
@@ -157,6 +162,7 @@ nonisolated(nonsending) public func withProtectedWebServer<R>(
     let program = try Program.path(of: "apache2")
     try Program.requireFile("\(ApacheConfiguration.modules)/mod_auth_gssapi.so", package: "libapache2-mod-auth-gssapi")
     let directory = TemporaryFolder.newPath()
+    if !options.repositories.isEmpty { try Program.requireFile(ServedContent.gitBackend, package: "git") }
     let configuration = ApacheConfiguration(realm: realm, options: options, directory: directory)
     try configuration.check()
     let clock = try options.clockOffset.map(ClockLibrary.command) ?? []

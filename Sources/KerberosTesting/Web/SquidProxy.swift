@@ -22,6 +22,8 @@ package struct SquidProxyOptions: Sendable {
     package var keepsConnection = true
     /// Whether it requires Negotiate at all.
     package var requiresTicket = true
+    /// Further names of the realm's address, which squid resolves from a file of its own.
+    package var names: [String] = []
 
     package init() {}
 }
@@ -76,6 +78,7 @@ private struct SquidConfiguration {
         }
         try FileManager.default.copyItem(atPath: realm.configurationPath, toPath: "\(directory)/krb5.conf")
         try FileManager.default.moveItem(atPath: keytab, toPath: keytabPath)
+        try "\(realm.address) \(([options.host] + options.names).joined(separator: " "))\n".writeFile("\(directory)/hosts")
         guard geteuid() == 0 else { return }
         _ = try await Command.require(
             "chown",
@@ -120,6 +123,7 @@ private struct SquidConfiguration {
         netdb_filename none
         cache deny all
         pinger_enable off
+        \(options.names.isEmpty ? "" : "hosts_file \(directory)/hosts")
         max_filedescriptors 16384
         shutdown_lifetime 0 seconds
         \(options.requiresTicket ? protection : "http_access allow all")

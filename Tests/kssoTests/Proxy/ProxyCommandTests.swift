@@ -20,26 +20,13 @@ struct ProxyCommandTests {
         try station.install(keys.map { "\($0)\n" }.joined() + profile())
     }
 
-    /// Runs a closure while the proxy serves, with the address that its first line names.
     @discardableResult
     private func whileServing(
         _ arguments: [String] = [],
         environment: [String: String] = [:],
         _ body: (String) async throws -> Void
     ) async throws -> (status: Int, output: String) {
-        var address = ""
-        let end = try await withDaemon(
-            ["ksso", "proxy", "run", "--listen", "127.0.0.1:0"] + arguments,
-            on: station,
-            environment: ["no_proxy": ""].merging(environment) { $1 },
-            isReady: { conversation in
-                try await conversation.wait(for: "The proxy listens on ")
-                address = String(try await conversation.wait(for: ".\n").dropLast(2))
-            }
-        ) {
-            try await body(address)
-        }
-        return (end.status, end.output)
+        try await station.withLocalProxy(arguments, environment: environment, body)
     }
 
     /// Fetches a page with a curl that knows only the proxy.

@@ -26,9 +26,8 @@ package struct Doctor {
         package var isInTestRealm: Bool
         /// Whether the user's login sessions are configured to share the tickets, although this one may have begun before that.
         package var isSessionConfigured = false
-        /// Reports on the installed programs of a kind that make their own tokens, for an origin and the profiles' configurations; nil
-        /// skips these checks.
-        package var inspectPrograms: (@Sendable (ProgramReport.Kind, Origin, [ExtensionConfiguration]) async -> [ProgramReport])?
+        /// Reports on the installed programs of a kind, for the profiles' configurations; nil skips these checks.
+        package var inspectPrograms: (@Sendable (ProgramReport.Kind, [ExtensionConfiguration]) async -> [ProgramReport])?
 
         /// Creates a subject that checks the default realm.
         package init(environment: [String: String], isInTestRealm: Bool = false) {

@@ -79,7 +79,7 @@ package struct ProxyEnvironment: RouteSource {
 
 extension ProxyServer {
     /// Whether the server is reached over the loopback interface.
-    fileprivate var isLoopback: Bool {
+    package var isLoopback: Bool {
         host == "localhost" || host.hasSuffix(".localhost") || host == "::1" || host.hasPrefix("127.") && NetworkAddress(host) != nil
     }
 }

@@ -1,9 +1,15 @@
-/// The settings of a program that makes its own tokens, compared with the profile for one origin.
+package import SignOnPolicy
+
+/// The settings of a program, compared with the profile for one origin or with the local proxy.
 package struct ProgramReport: Sendable {
-    /// The kind of program, each of which has a check of its own.
+    /// A kind of program, each of which has a check of its own.
     package enum Kind: Sendable {
-        case browser
-        case git
+        /// Browsers, which make their own tokens for an origin.
+        case browser(Origin)
+        /// git, which makes its own tokens for an origin.
+        case git(Origin)
+        /// Programs whose settings name a local proxy.
+        case proxyClient
     }
 
     /// Something that the settings lack, or that contradicts the profile.

@@ -52,9 +52,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let isConfigured = await firstResult(within: .seconds(1)) { await SessionSetUp(environment: environment).hasLines }
         subject.isSessionConfigured = isConfigured ?? false
         subject.keytab = keytab
-        subject.inspectPrograms = { kind, origin, configurations in
-            await ProgramInspection.reports(on: kind, for: origin, configurations, environment: environment)
-        }
+        subject.inspectPrograms = { await ProgramInspection.reports(on: $0, $1, environment: environment) }
         subject.tls = try trust.tls(environment: environment)
         let search = ProfileSearch(explicitPaths: common.profile, environment: environment)
         let diagnosis = try await Doctor.diagnose(subject, search: search, patience: patience) { try await common.engine.open($0) }

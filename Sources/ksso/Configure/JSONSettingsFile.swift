@@ -34,6 +34,12 @@ struct JSONSettingsFile: SettingsFile {
         return document.text() + "\n"
     }
 
+    var installedText: String? {
+        guard let values = record[path]?.values, let document = try? document() else { return nil }
+        let present = values.filter { document[Self.path($0.key)]?.text() == $0.value }
+        return present.isEmpty ? nil : present.values.sorted().joined(separator: "\n")
+    }
+
     var missingText: String { "\(path): \(settings.map(\.name).joined(separator: ", "))" }
 
     func clause(_ change: SettingsChange) -> String { change == .creation ? "\(change)" : "add these settings" }

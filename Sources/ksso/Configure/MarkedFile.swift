@@ -56,6 +56,8 @@ struct MarkedFile: SettingsFile {
         return String(decoding: lines, as: UTF8.self).components(separatedBy: "\n")
     }
 
+    var installedText: String? { installedLines?.joined(separator: "\n") }
+
     /// The lines that are not of this project.
     var otherLines: [String] {
         guard let parts = try? parts() else { return [] }

@@ -12,9 +12,17 @@ struct NpmSettings: ProgramSettings {
     let name = "npm"
     let word = "npm"
 
+    /// Where installations of npm have the file for all users.
+    static let usualMachinePaths = ["/etc/npmrc", "/usr/etc/npmrc", "/usr/local/etc/npmrc"]
+
     init(_ context: SettingsContext) async {
+        let path = context.isMachine ? await Self.globalFile(context) : nil
+        self.init(context, machinePath: path ?? Self.usualMachinePaths[0])
+    }
+
+    init(_ context: SettingsContext, machinePath: String) {
         self.context = context
-        machinePath = context.isMachine ? await Self.globalFile(context) ?? "/etc/npmrc" : "/etc/npmrc"
+        self.machinePath = machinePath
     }
 
     func files() -> [any SettingsFile] {

@@ -2,23 +2,26 @@ internal import CommandSupport
 internal import SignOnDiagnosis
 internal import SignOnPolicy
 
-/// The settings of the installed programs that make their own tokens, for the doctor.
+/// The settings of the installed programs, for the doctor.
 enum ProgramInspection {
     /// Returns a report for each installed program of a kind.
     ///
     /// - Parameter configurations: The configurations of the active profiles.
     static func reports(
         on kind: ProgramReport.Kind,
-        for origin: Origin,
         _ configurations: [ExtensionConfiguration],
         environment: [String: String]
     ) async -> [ProgramReport] {
         let context = SettingsContext(environment: environment, configurations: configurations, isMachine: false)
-        let programs: [any SignOnSettings] =
-            switch kind {
-            case .browser: ChromiumSettings.each(context) as [any SignOnSettings] + [FirefoxSettings(context)]
-            case .git: [GitSettings(context)]
-            }
+        switch kind {
+        case .browser(let origin):
+            return await reports(on: ChromiumSettings.each(context) as [any SignOnSettings] + [FirefoxSettings(context)], for: origin)
+        case .git(let origin): return await reports(on: [GitSettings(context)], for: origin)
+        case .proxyClient: return await ProxyClientInspection.reports(configurations, environment: environment)
+        }
+    }
+
+    private static func reports(on programs: [any SignOnSettings], for origin: Origin) async -> [ProgramReport] {
         var reports: [ProgramReport] = []
         for program in programs where program.isInstalled {
             var findings = await program.contradictions()
@@ -31,5 +34,5 @@ enum ProgramInspection {
 
 extension SettingsFinding {
     /// The text with a full stop.
-    fileprivate var sentence: String { text.hasSuffix(".") ? text : "\(text)." }
+    var sentence: String { text.hasSuffix(".") ? text : "\(text)." }
 }

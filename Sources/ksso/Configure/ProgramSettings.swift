@@ -74,6 +74,8 @@ protocol SettingsFile: Sendable {
     var path: String { get }
     /// The settings of this project, as a person reads them.
     var text: String { get }
+    /// What ``install()`` of this or an earlier program wrote and is still there; nil if nothing is.
+    var installedText: String? { get }
     /// Whether the file may also have settings of others.
     var isShared: Bool { get }
     /// What `--check` reports if the settings are not there.

@@ -17,6 +17,8 @@ struct TextSettingsFile: SettingsFile {
 
     var text: String { file(settings).text }
 
+    var installedText: String? { file(settings).installedText }
+
     func pendingChange() throws(CommandFailure) -> SettingsChange? {
         let lacking = try lackingSettings()
         let file = file(lacking)

@@ -38,6 +38,7 @@ struct DoctorTests {
             names == [
                 "profile", "configuration", "host", "name", "dns", "kdc", "clock", "account", "cache", "visibility", "session", "expiry",
                 "service", "keytab", "challenge", "token", "mutualAuthentication", "browser", "git",
+                "proxy",
             ]
         )
         let page = try String(contentsOfFile: repositoryFile("Sources/KerberosSSO/KerberosSSO.docc/Checks.md"), encoding: .utf8)

@@ -1,0 +1,37 @@
+internal import NIOCore
+internal import NIOPosix
+
+/// What answers at the address of a local proxy.
+package enum ProxyProbe: Sendable, Hashable {
+    /// A local proxy that serves this user.
+    case serving
+    /// A local proxy that serves other users only.
+    case refusing
+    /// Another program.
+    case otherProgram
+    /// No program listens there.
+    case absent
+
+    /// Connects to an address, and sends a request that a local proxy answers with a page of its own.
+    package static func answer(at server: ProxyServer, within limit: Duration = .seconds(2)) async -> ProxyProbe {
+        let time = TimeAmount(limit)
+        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connectTimeout(time)
+            .channelOption(.autoRead, value: false)
+            .channelOption(.allowRemoteHalfClosure, value: true)
+        let connection = try? await bootstrap.connect(host: server.host, port: server.port) { channel in
+            channel.eventLoop.makeCompletedFuture { try MessageStream(channel, idleTime: time) }
+        }
+        guard let stream = connection else { return .absent }
+        defer { stream.close() }
+        do {
+            try await stream.write(Array("GET / HTTP/1.1\r\nHost: \(server)\r\nConnection: close\r\n\r\n".utf8))
+            guard let bytes = try await stream.head(maximumSize: 16_384, within: time) else { return .otherProgram }
+            let head = try HeadParser.response(bytes)
+            guard head.fields.contains(ProxyFailure.fieldName) else { return .otherProgram }
+            return head.status == 403 ? .refusing : .serving
+        } catch {
+            return .otherProgram
+        }
+    }
+}

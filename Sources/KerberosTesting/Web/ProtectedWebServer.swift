@@ -89,10 +89,11 @@ public struct ProtectedWebServerOptions: Sendable {
     public var redirects: [String: Redirect]
     /// The offset of the server's clock from the machine's, in whole seconds, set with libfaketime; none if nil.
     public var clockOffset: Duration?
-    /// A folder whose files are copied to the server: below `/files/` they require Kerberos, below `/open/files/` they do not. An `index.html`
-    /// is the page of its folder.
+    /// A folder whose files are copied to the server: below `/files/` they require Kerberos, below `/open/files/` they do not. An
+    /// `index.html` is the page of its folder.
     package var files: String?
-    /// The names of empty git repositories, which git-http-backend serves: `/git/NAME.git` requires Kerberos, `/open/git/NAME.git` does not.
+    /// The names of empty git repositories, which git-http-backend serves: `/git/NAME.git` requires Kerberos, `/open/git/NAME.git`
+    /// does not.
     package var repositories: [String] = []
 
     /// Creates options; each has a default.

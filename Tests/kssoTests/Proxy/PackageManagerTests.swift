@@ -100,7 +100,8 @@ struct PackageManagerTests {
             >index/Packages
         """
 
-    /// As root, apt connects as the user `_apt`, which must reach the folder. The settings replace those of the machine in a private `/etc`.
+    /// As root, apt connects as the user `_apt`, which must reach the folder. The settings replace those of the machine in a private
+    /// `/etc`.
     private static let update = """
         umask 022
         rm -rf /etc/apt/apt.conf /etc/apt/apt.conf.d /etc/apt/sources.list.d

@@ -55,7 +55,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(name: "KCMFuzzer", dependencies: ["FuzzerSupport", "KCM"], swiftSettings: settings),
-        .executableTarget(name: "RoutingFuzzer", dependencies: ["FuzzerSupport", "NegotiateProxy", "SignOnPolicy"], swiftSettings: settings),
+        .executableTarget(
+            name: "RoutingFuzzer",
+            dependencies: ["FuzzerSupport", "NegotiateProxy", "SignOnPolicy"],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "ProxyFuzzer",
             dependencies: ["FuzzerSupport", "NegotiateProxy", "SignOnPolicy"],

@@ -59,6 +59,22 @@ struct ReverseCommandTests {
         }
     }
 
+    @Test(.enabled(if: StockProgram.isInstalled("git"), "git is not installed"))
+    func `a git without settings clones and pushes over https`() async throws {
+        try station.install(profile())
+        try await station.signIn()
+        var options = ProtectedWebServerOptions(usesTLS: true)
+        options.repositories = ["project"]
+        try await withProtectedWebServer(realm: station.realm, options) { server in
+            let end = try await whileForwarding(to: server.url, ["--cacert", server.certificatePath]) { url in
+                let result = try await GitClient(station: station).roundTrip("\(url)/git/project.git")
+                #expect(result == .done("complete\n"))
+            }
+            #expect(end.status == 0, "\(end.output)")
+            #expect(try server.accessLog().contains(" alice@EXAMPLE.TEST \"POST /git/project.git/git-receive-pack "))
+        }
+    }
+
     /// Chromium's policies are not involved: the browser sees a page that requires no sign-in.
     @Test(.enabled(if: StockProgram.isInstalled("chromium"), "chromium is not installed"), .timeLimit(.minutes(5)))
     func `Chromium without a policy shows the page of an https server`() async throws {

@@ -206,7 +206,8 @@ extension ProxyRun {
             }
         }
 
-        /// Waits until an upgrade has replaced the program and no client is connected. Then systemd starts the new program for the next one.
+        /// Waits until an upgrade has replaced the program and no client is connected. Then systemd starts the new program for the next
+        /// client.
         ///
         /// - Returns: False if systemd does not do that, because it did not pass the sockets.
         private func isReplaced(_ proxy: LocalProxy, environment: [String: String]) async -> Bool {

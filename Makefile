@@ -50,6 +50,7 @@ bench: packages
 	Benchmarks/.build/release/RealmBenchmark
 	swift build -c release --product ksso --static-swift-stdlib
 	Benchmarks/.build/release/AgentBenchmark .build/release/ksso
+	Benchmarks/.build/release/ProxyBenchmark .build/release/ksso
 
 docs:
 	@for target in $(DOCUMENTED); do \

@@ -71,5 +71,19 @@ let package = Package(
             ],
             resources: [.copy("peers.sh")]
         ),
+        .executableTarget(
+            name: "ProxyBenchmark",
+            dependencies: [
+                "BenchmarkSupport",
+                "CFloor",
+                .product(name: "HTTPNegotiate", package: "swift-kerberos-sso"),
+                .product(name: "KerberosSSO", package: "swift-kerberos-sso"),
+                .product(name: "KerberosTesting", package: "swift-kerberos-sso"),
+                .product(name: "NegotiateAsyncHTTPClient", package: "swift-kerberos-sso"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            resources: [.copy("unpack.sh")]
+        ),
     ]
 )

@@ -22,5 +22,15 @@ OM_uint32 cfloor_first_leg(cfloor *self, gss_ctx_id_t *context, gss_buffer_t out
 double cfloor_now(void);
 /// Microseconds of this thread's processor time, which does not depend on other load.
 double cfloor_processor_time(void);
+/// The base64 text of a new token, which the caller frees; NULL on failure.
+char *cfloor_token_text(cfloor *self);
+
+/// Connects to a Unix socket, or to a port on loopback; -1 on failure.
+int cfloor_connect_path(const char *path);
+int cfloor_connect_port(int port);
+/// Stores a failure for cfloor_failure(); returns 0.
+int cfloor_fail(const char *what, const char *detail);
+/// Whether a message is complete: its head, and a body of Content-Length bytes or with the last chunk.
+int cfloor_is_whole(const char *text, size_t length);
 
 #endif

@@ -2,8 +2,6 @@
 #include "cfloor.h"
 #include "internal.h"
 
-#include <arpa/inet.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/// Whether a message is complete: its head, and a body of Content-Length bytes or with the last chunk.
-static int is_whole(const char *text, size_t length) {
+int cfloor_is_whole(const char *text, size_t length) {
     static const char last_chunk[] = "\r\n0\r\n\r\n";
     const char *end = memmem(text, length, "\r\n\r\n", 4);
     if (end == NULL) return 0;
@@ -21,27 +18,18 @@ static int is_whole(const char *text, size_t length) {
     return memcmp(text + length - strlen(last_chunk), last_chunk, strlen(last_chunk)) == 0;
 }
 
-static int connect_to(int port) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((unsigned short)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int socket_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
-    setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (socket_ < 0 || connect(socket_, (struct sockaddr *)&address, sizeof address) == 0) return socket_;
-    close(socket_);
-    return -1;
-}
-
 /// Sends one request and reads its response. Sometimes the server announces that it closes the connection; then a new one is opened.
 static int round_trip(int *socket_, int port, const char *request, const char *expected) {
     char answer[8192];
     size_t length = 0;
-    if (*socket_ < 0) *socket_ = connect_to(port);
+    if (*socket_ < 0) *socket_ = cfloor_connect_port(port);
     if (*socket_ < 0 || send(*socket_, request, strlen(request), MSG_NOSIGNAL) != (ssize_t)strlen(request)) return 0;
     do {
         ssize_t more = recv(*socket_, answer + length, sizeof answer - 1 - length, 0);
         if (more <= 0) return 0;
         length += (size_t)more;
         answer[length] = 0;
-    } while (!is_whole(answer, length));
+    } while (!cfloor_is_whole(answer, length));
     if (strcasestr(answer, "\r\nConnection: close") != NULL) {
         close(*socket_);
         *socket_ = -1;
@@ -60,19 +48,33 @@ static char *base64(const unsigned char *bytes, size_t length) {
     return text;
 }
 
-/// The text of one request, with a new token if there is a credential.
-static char *make_request(cfloor *self, const char *path) {
-    char *text = NULL, *value = NULL;
+char *cfloor_token_text(cfloor *self) {
+    char *text = NULL;
     OM_uint32 minor;
     gss_ctx_id_t context = GSS_C_NO_CONTEXT;
     gss_buffer_desc token = GSS_C_EMPTY_BUFFER;
+    if (!GSS_ERROR(cfloor_first_leg(self, &context, &token))) text = base64(token.value, token.length);
+    gss_release_buffer(&minor, &token);
+    gss_delete_sec_context(&minor, &context, GSS_C_NO_BUFFER);
+    return text;
+}
+
+int cfloor_make_token_text(cfloor *self, char *text, unsigned long size) {
+    char *value = cfloor_token_text(self);
+    int ok = value != NULL && strlen(value) < size;
+    if (ok) strcpy(text, value);
+    free(value);
+    return ok;
+}
+
+/// The text of one request, with a new token if there is a credential.
+static char *make_request(cfloor *self, const char *path) {
+    char *text = NULL, *value = NULL;
     if (self == NULL) return asprintf(&text, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path) < 0 ? NULL : text;
-    if (!GSS_ERROR(cfloor_first_leg(self, &context, &token))) value = base64(token.value, token.length);
+    value = cfloor_token_text(self);
     if (value == NULL || asprintf(&text, "GET %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Negotiate %s\r\n\r\n", path, value) < 0)
         text = NULL;
     free(value);
-    gss_release_buffer(&minor, &token);
-    gss_delete_sec_context(&minor, &context, GSS_C_NO_BUFFER);
     return text;
 }
 

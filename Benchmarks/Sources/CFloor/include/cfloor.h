@@ -7,6 +7,8 @@ typedef struct cfloor cfloor;
 cfloor *cfloor_open(const char *source_cache, const char *service);
 /// Makes one token and drops the context; returns the token's length, 0 on failure.
 unsigned long cfloor_token(cfloor *self);
+/// Writes the base64 text of a new token; 0 on failure.
+int cfloor_make_token_text(cfloor *self, char *text, unsigned long size);
 void cfloor_close(cfloor *self);
 
 /// Tokens per second of this many threads (at most 64), each with its own credential and `count` tokens; negative on failure.

@@ -68,7 +68,9 @@ package struct LocalProxy: Sendable {
     private static func serve(_ accepted: AsyncStream<MessageStream>, _ context: ProxyContext) async {
         await withDiscardingTaskGroup { clients in
             for await stream in accepted {
-                clients.addTask { await ClientConnection(stream, context).serve() }
+                clients.addTask(executorPreference: EventLoopTaskExecutor(stream.channel.eventLoop)) {
+                    await ClientConnection(stream, context).serve()
+                }
             }
             await withTaskGroup { ending in
                 ending.addTask {

@@ -21,7 +21,9 @@ enum ProxyClientInspection {
         let running = await firstResult(within: .seconds(2)) {
             await ProxyStatusSocket.running(in: RuntimeDirectory(environment: environment))
         }
-        let addresses = (running ?? []).flatMap(\.status.listeners).filter { !$0.hasPrefix("/") }
+        // One in reverse mode is no proxy for other programs.
+        let proxies = (running ?? []).filter { $0.destination == nil }
+        let addresses = proxies.flatMap(\.status.listeners).filter { !$0.hasPrefix("/") }
         let answers = await Self.answers(at: Set(clients.map(\.server)), running: addresses)
         var reports: [ProgramReport] = []
         for client in clients {

@@ -54,6 +54,16 @@ struct DoctorProxyTests {
         }
     }
 
+    /// Programs cannot use it as a proxy: it answers as one server.
+    @Test func `the doctor does not offer a proxy in reverse mode`() async throws {
+        try await configure("pip", proxy: "127.0.0.1:9")
+        try await station.withLocalProxy(["--to", "https://localhost:1"]) { _ in
+            let found = try await check()
+            let remedy = "ksso proxy run --listen 127.0.0.1:9"
+            #expect(found == DiagnosticCheck("proxy", .warning, "pip: no proxy listens on 127.0.0.1:9.", remedy: remedy))
+        }
+    }
+
     @Test func `another program at the proxy's address is reported`() async throws {
         try await ScriptedServer.run({ _ in .response(200, body: "hello") }) { server in
             try await configure("pip", proxy: "127.0.0.1:\(server.port)")

@@ -224,6 +224,24 @@ struct ReverseModeTests {
         }
     }
 
+    /// Without the end of TLS, an attacker may have removed the rest of the body (RFC 9112 section 9.8).
+    @Test(arguments: ["", "Content-Length: 9\r\n", "Transfer-Encoding: chunked\r\n"])
+    func `a body that ends without the end of TLS is incomplete for the client too`(framing: String) async throws {
+        let identity = try await realm.makeServerIdentity()
+        let body = framing.hasPrefix("T") ? "4\r\npart\r\n" : "part"
+        let text = "HTTP/1.1 200 OK\r\n\(framing)\r\n\(body)"
+        try await ScriptedServer.run({ $0.target == "/cut" ? .cut(text) : .raw(text) }, identities: [identity]) { server in
+            let origin = "https://localhost:\(server.port)"
+            try await whileForwarding(to: origin, trusting: identity.certificatePath) { proxy in
+                for (path, isComplete) in [("cut", false), ("closed", framing.isEmpty)] {
+                    let output = try await curl(["--write-out", " %{exitcode}", "\(proxy.url)/\(path)"])
+                    // curl's status 18: the transfer is incomplete.
+                    #expect(output.hasPrefix(isComplete ? "part 0" : "part 18"), "\(path): \(output)")
+                }
+            }
+        }
+    }
+
     @Test func `the server is reached in a tunnel through squid`() async throws {
         let sso = try await realm.signedInExtension(hosts: ["localhost"], proxies: ["localhost"])
         try await withSquidProxy(realm: realm) { squid in

@@ -28,6 +28,8 @@ package final class ScriptedServer: Sendable {
         case closing(Int, [(String, String)] = [], body: String = "")
         /// Sends these bytes and closes the connection.
         case raw(String)
+        /// Sends these bytes and closes the connection without an end of TLS, as an attacker on the network can.
+        case cut(String)
         /// Sends these bytes and nothing more.
         case partial(String)
         case drop
@@ -159,6 +161,12 @@ private final class ConnectionHandler: ChannelInboundHandler {
         case .raw(let text):
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
             context.close(promise: nil)
+        case .cut(let text):
+            context.write(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+            // Closed from below TLS.
+            let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
+            context.flush()
+            (tls ?? context).close(promise: nil)
         case .response(let status, let fields, let body):
             let text = Self.head(status, fields, length: body.utf8.count) + (method == "HEAD" ? "" : body)
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)

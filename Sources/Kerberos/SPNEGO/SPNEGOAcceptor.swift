@@ -19,7 +19,8 @@ public struct SPNEGOAcceptor: ~Copyable, Sendable {
 
     /// Processes the client's token. May block while the replay cache is written to disk.
     ///
-    /// - Throws: ``KerberosError``, with codes such as `channelBindingsDiffer`, `invalidToken` and `clockSkew`.
+    /// - Throws: ``KerberosError``: `invalidToken`, `channelBindingsDiffer`, `ticketExpired` and `clockSkew` reject the client. Another code
+    ///   is a fault of this server, such as a keytab that cannot be read or has an old key.
     public consuming func step(_ token: [UInt8]) throws(KerberosError) -> AcceptorStep {
         // libgssapi would answer an empty token with its list of mechanisms.
         guard !token.isEmpty else {
@@ -51,7 +52,7 @@ public struct SPNEGOAcceptor: ~Copyable, Sendable {
         }
         context.raw = raw
         let answer = takeBytes(&output)
-        if ckerberos_gss_is_error(major) != 0 { throw .gss(major, minor, subject: credential.keytab) }
+        if ckerberos_gss_is_error(major) != 0 { throw .accepting(major, minor, keytab: credential.keytab) }
         if major & ckerberos_s_continue_needed != 0 { return .proceed(token: answer, self) }
         let established = try EstablishedContext(context, result, requested: [], subject: credential.keytab)
         return .established(token: answer.isEmpty ? nil : answer, established)

@@ -25,7 +25,7 @@ public struct EstablishedContext: ~Copyable, Sendable {
     ) throws(KerberosError) {
         let granted = result.granted
         guard ckerberos_oid_equal(result.mechanism, ckerberos_mech_krb5()) != 0 else {
-            throw KerberosError(.invalidToken, subject: subject, message: "the server negotiated a mechanism other than Kerberos.")
+            throw KerberosError(.invalidToken, subject: subject, message: "the two sides negotiated a mechanism other than Kerberos.")
         }
         let (initiator, acceptor) = if let names { names } else { try context.names(subject: subject) }
         let missing = requested.subtracting(granted).subtracting(.wishes)

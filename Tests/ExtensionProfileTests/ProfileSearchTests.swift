@@ -56,6 +56,30 @@ import Testing
         #expect(warning.message.hasPrefix("\(user.path)/b.yaml: Hosts[1]: The host www.example.test is also in"))
     }
 
+    @Test func `a user's file does not change the rules of a host that a system-wide one covers`() throws {
+        try system.write(profileText(realm: "A.TEST", hosts: ".corp.test"), to: "a.yaml")
+        try user.write(profileText(realm: "A.TEST", hosts: "b.test, intranet.corp.test"), to: "b.yaml")
+        try user.write(profileText(realm: "C.TEST", hosts: ".deep.corp.test"), to: "c.yaml")
+        try user.write(profileText(realm: "D.TEST", hosts: "corp.test, .test"), to: "d.yaml")
+        let result = try search().run()
+        #expect(result.configurations.map(\.realm) == ["A.TEST", "D.TEST"], "a rule that is more general adds hosts")
+        #expect(result.warnings.map { $0.error?.code } == [.repeatedHost, .repeatedHost])
+        let reason = "The host intranet.corp.test is covered by .corp.test in \(system.path)/a.yaml, which applies to all users."
+        #expect(result.warnings.first?.message.hasPrefix("\(user.path)/b.yaml: Hosts[1]: \(reason)") == true)
+    }
+
+    /// Also while the user's file is active, as in an agent.
+    @Test func `a host that becomes system-wide takes it from the user's active file`() throws {
+        try user.write(profileText(realm: "B.TEST", hosts: "www.corp.test"), to: "b.yaml")
+        let active = try search().run().profiles
+        #expect(active.count == 1)
+        for hosts in ["www.corp.test", ".corp.test"] {
+            try system.write(profileText(realm: "A.TEST", hosts: hosts), to: "a.yaml")
+            let result = search().runAgain(keeping: active)
+            #expect(result.configurations.map(\.realm) == ["A.TEST"], "\(result.warnings)")
+        }
+    }
+
     @Test func `an invalid file is skipped and the others are used`() throws {
         try system.write("Realm: [", to: "a.yaml")
         try system.write("", to: "b.mobileconfig")

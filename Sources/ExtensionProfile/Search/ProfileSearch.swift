@@ -6,9 +6,10 @@ internal import SystemSupport
 ///
 /// If files are named, by argument or in `KSSO_PROFILE`, only those are used, and each must be usable. Otherwise every `*.mobileconfig`,
 /// `*.yaml` and `*.yml` is used, first of the system-wide directory and then of the user's, sorted by name. In these directories, a file
-/// that is broken, that others can write to, or that repeats a host of an earlier one is skipped with a warning. The file `policy.yaml` of
-/// the system-wide directory is a ``ProfilePolicy``, which applies to all profiles, including named ones. The file `principals` of the
-/// user's directory contains the user's principal in each realm, as `name@REALM`, for profiles that name none.
+/// that is broken, that others can write to, or that repeats a host of an earlier one is skipped with a warning; so is a user's file with a
+/// host that a system-wide one covers. The file `policy.yaml` of the system-wide directory is a ``ProfilePolicy``, which applies to all
+/// profiles, including named ones. The file `principals` of the user's directory contains the user's principal in each realm, as
+/// `name@REALM`, for profiles that name none.
 public struct ProfileSearch: Sendable {
     /// The named files. If there are any, no directory is searched.
     public var explicitPaths: [String]
@@ -97,12 +98,12 @@ public struct ProfileSearch: Sendable {
             for name in try directory.names() where ProfileSearch.isProfile(name) {
                 guard path != systemDirectory || name != ProfilePolicy.fileName else { continue }
                 let source = "\(path)/\(name)"
-                succession.take(source) { () throws(ProfileError) in
+                succession.take(source, isSystemWide: path == systemDirectory) { () throws(ProfileError) in
                     try Profile(data: directory.read(name: name, trust: trust), source: source, policy: policy)
                 }
             }
         } catch {
-            succession.reject(directory: path, error)
+            succession.reject(directory: path, isSystemWide: path == systemDirectory, error)
         }
     }
 

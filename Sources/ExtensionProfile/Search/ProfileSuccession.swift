@@ -7,6 +7,8 @@ import SignOnPolicy
 struct ProfileSuccession {
     private struct File {
         let source: String
+        /// Whether the file is in the system-wide directory.
+        var isSystemWide = false
         var profile: Profile?
         var error: ProfileError?
         var isKept = false
@@ -27,8 +29,8 @@ struct ProfileSuccession {
     }
 
     /// Adds a file with its present contents, or with its earlier ones if those cannot be used.
-    mutating func take(_ source: String, _ read: () throws(ProfileError) -> Profile) {
-        files.append(File(source: source))
+    mutating func take(_ source: String, isSystemWide: Bool = false, _ read: () throws(ProfileError) -> Profile) {
+        files.append(File(source: source, isSystemWide: isSystemWide))
         let place = files.count - 1
         do throws(ProfileError) {
             files[place].profile = try read().completed(by: principals)
@@ -39,11 +41,11 @@ struct ProfileSuccession {
     }
 
     /// Adds the earlier contents of the files of a directory that cannot be used.
-    mutating func reject(directory: String, _ error: ProfileError) {
+    mutating func reject(directory: String, isSystemWide: Bool, _ error: ProfileError) {
         directoryErrors.append(error)
         let seen = Set(files.map(\.source))
         for source in order where source.hasPrefix(directory + "/") && !seen.contains(source) {
-            files.append(File(source: source))
+            files.append(File(source: source, isSystemWide: isSystemWide))
             keep(files.count - 1, nil)
         }
     }
@@ -64,7 +66,7 @@ struct ProfileSuccession {
             if let error = file.error { collection.reject(error) }
             guard let profile = file.profile else { continue }
             do throws(ProfileError) {
-                try collection.add(profile)
+                try collection.add(profile, isSystemWide: file.isSystemWide)
             } catch {
                 collection.reject(error)
             }
@@ -84,13 +86,14 @@ struct ProfileSuccession {
         }
     }
 
-    /// The next host of a previously active file that an earlier file contains as well.
+    /// The next host of a previously active file that an earlier file contains as well. A system-wide file that gets a host of a user's
+    /// file is not meant: it has precedence at once.
     private func repetition() -> (first: Int, second: Int, host: HostRule)? {
         var owners: [HostRule: Int] = [:]
         for (place, file) in files.enumerated() {
             let hosts = file.profile?.payloads.flatMap(\.hosts) ?? []
             if let host = hosts.first(where: { owners[$0] != nil }), let owner = owners[host] {
-                guard before[file.source] != nil else { continue }
+                guard before[file.source] != nil, files[owner].isSystemWide == file.isSystemWide else { continue }
                 return (owner, place, host)
             }
             for host in hosts { owners[host] = place }
@@ -107,26 +110,29 @@ struct ProfileSuccession {
     }
 }
 
-/// Collects profiles in the order in which they are found. Each host belongs to the first profile that lists it.
+/// Collects profiles in the order in which they are found. Each host belongs to the first profile that lists it, and a host that a
+/// system-wide profile covers to that one: a user's profile adds hosts, and does not change the rules of the machine's.
 struct ProfileCollection {
     private var result = ProfileSearchResult()
     private var owners: [HostRule: String] = [:]
+    private var systemWideRules: [HostRule] = []
 
-    /// Adds a profile. Throws, and adds nothing, if the profile repeats a host.
-    mutating func add(_ profile: Profile) throws(ProfileError) {
+    /// Adds a profile. Throws, and adds nothing, if one of its hosts belongs to another profile.
+    mutating func add(_ profile: Profile, isSystemWide: Bool = false) throws(ProfileError) {
         for payload in profile.payloads {
             for (offset, host) in payload.hosts.enumerated() {
-                guard let owner = owners[host] else { continue }
+                guard let claim = claim(on: host, isSystemWide: isSystemWide) else { continue }
                 throw ProfileError(
                     .repeatedHost,
                     source: profile.source,
                     keyPath: payload.path.appending(key: "Hosts").appending(index: offset),
-                    reason: "The host \(host) is also in \(owner), which was read first. A host belongs to one profile; "
-                        + "this one is ignored completely."
+                    reason: "The host \(host) is \(claim). A host belongs to one profile; this one is ignored completely."
                 )
             }
         }
-        for host in profile.payloads.flatMap(\.hosts) { owners[host] = profile.source }
+        let hosts = profile.payloads.flatMap(\.hosts)
+        for host in hosts { owners[host] = profile.source }
+        if isSystemWide { systemWideRules += hosts }
         result.profiles.append(profile)
         if let signature = profile.signature, !signature.isTrusted {
             let message = "\(profile.source): The profile is \(signature)."
@@ -136,6 +142,13 @@ struct ProfileCollection {
             guard case .misspelt = row.verdict else { continue }
             result.warnings.append(ProfileWarning(.misspeltKey, source: profile.source, message: "\(profile.source): \(row)."))
         }
+    }
+
+    /// Why a host belongs to a profile that was added before; nil if it does not.
+    private func claim(on host: HostRule, isSystemWide: Bool) -> String? {
+        if let owner = owners[host] { return "also in \(owner), which was read first" }
+        guard !isSystemWide, let rule = systemWideRules.first(where: { $0.covers(host) }), let owner = owners[rule] else { return nil }
+        return "covered by \(rule) in \(owner), which applies to all users"
     }
 
     /// Records a file or directory that is skipped.

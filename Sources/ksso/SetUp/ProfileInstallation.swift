@@ -97,17 +97,22 @@ struct ProfileInstallation {
         }
     }
 
-    /// Throws if another profile has a host of this one, as the same profile under another name does. The message says how to replace it.
+    /// Throws if another profile has a host of this one, as the same profile under another name does, or if a system-wide profile covers a
+    /// host of the user's. The message says how to replace it.
     private func refuseRepeatedHost(of profile: Profile, alongside others: [Profile]) throws(CommandFailure) {
         let hosts = profile.configurations.flatMap(\.hosts)
         for other in others {
             let taken = Set(other.configurations.flatMap(\.hosts))
-            guard let host = hosts.first(where: taken.contains) else { continue }
-            let sentence = "\(path): the host \(host) is also in \(other.source), and a host belongs to one profile."
-            guard place.isSystem || !other.source.hasPrefix("\(place.search.systemDirectory)/") else {
-                throw CommandFailure(.failed, "\(sentence) To use that profile, which is for every user, run: ksso setup")
-            }
             let isOtherSystem = other.source.hasPrefix("\(place.search.systemDirectory)/")
+            let useAdvice = "To use that profile, which is for every user, run: ksso setup"
+            guard let host = hosts.first(where: taken.contains) else {
+                guard isOtherSystem, !place.isSystem, let host = hosts.first(where: { host in taken.contains { $0.covers(host) } }) else {
+                    continue
+                }
+                throw CommandFailure(.failed, "\(path): the host \(host) is covered by \(other.source). \(useAdvice)")
+            }
+            let sentence = "\(path): the host \(host) is also in \(other.source), and a host belongs to one profile."
+            guard place.isSystem || !isOtherSystem else { throw CommandFailure(.failed, "\(sentence) \(useAdvice)") }
             let file = URL(fileURLWithPath: other.source).lastPathComponent
             let removal = ["ksso profile remove"] + (isOtherSystem ? ["--system"] : []) + [shellWord(file)]
             let words = ["ksso setup"] + (place.isSystem ? ["--system"] : []) + arguments.map(shellWord)

@@ -5,7 +5,7 @@ internal import SystemSupport
 
 /// Prompts on the controlling terminal, `/dev/tty`, so that standard input and output may be redirected.
 ///
-/// A hidden answer is not echoed. The terminal's settings are restored in all cases: after an answer, Ctrl-C, Ctrl-\ or a signal, and while
+/// A hidden answer is not echoed; an empty one repeats the prompt. The terminal's settings are restored in all cases: after an answer, Ctrl-C, Ctrl-\ or a signal, and while
 /// the process is stopped by Ctrl-Z. The prompt is repeated when the process continues.
 public struct TerminalPrompter: Prompter {
     /// Allows one prompt at a time in a process, because two on one terminal would mix their answers.
@@ -39,7 +39,11 @@ public struct TerminalPrompter: Prompter {
         let terminal = try Terminal()
         if let banner = request.banner, !banner.isEmpty { terminal.write("\(banner.escapedForDisplay(keepingLines: true))\n") }
         return try request.prompts.map { prompt in
-            try terminal.ask("\(prompt.text.escapedForDisplay()): ", isHidden: prompt.isHidden, for: request)
+            while true {
+                let answer = try terminal.ask("\(prompt.text.escapedForDisplay()): ", isHidden: prompt.isHidden, for: request)
+                // An empty password or PIN would only cost one of the attempts before the account is locked.
+                guard prompt.isHidden, answer.isEmpty else { return answer }
+            }
         }
     }
 }

@@ -4,25 +4,35 @@ internal import SystemSupport
 
 /// A question about changes to files, to which the user answers yes or no.
 enum TerminalQuestion {
-    /// Asks at the controlling terminal, because standard input and output may be redirected. The end of input means no.
+    /// Asks at the controlling terminal, because standard input and output may be redirected. The end of input means no, and an answer that
+    /// is neither yes nor no repeats the question.
     static func agrees(to question: String) -> Bool {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else { return false }
         let handle = FileHandle(fileDescriptor: terminal, closeOnDealloc: true)
+        while true {
+            switch answer(to: question, at: handle) {
+            case "", "y", "yes": return true
+            case nil, "n", "no": return false
+            default: continue
+            }
+        }
+    }
+
+    /// The next line without its spaces, in lower case; nil at the end of input.
+    private static func answer(to question: String, at handle: FileHandle) -> String? {
         // What was typed before the question is no answer to it.
-        tcflush(terminal, TCIFLUSH)
+        tcflush(handle.fileDescriptor, TCIFLUSH)
         guard (try? handle.write(contentsOf: Data(question.escapedForDisplay(keepingLines: true, limit: 1 << 20).utf8))) != nil else {
-            return false
+            return nil
         }
         // A terminal delivers whole lines. FileHandle would wait for more bytes than one line.
         var line = [UInt8](repeating: 0, count: 4096)
-        let count = unsafe read(terminal, &line, line.count)
+        let count = unsafe read(handle.fileDescriptor, &line, line.count)
         guard count > 0 else {
             try? handle.write(contentsOf: Data("\n".utf8))
-            return false
+            return nil
         }
-        return ["", "y", "yes"].contains(
-            String(decoding: line.prefix(count), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines).lowercased()
-        )
+        return String(decoding: line.prefix(count), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines).lowercased()
     }
 }

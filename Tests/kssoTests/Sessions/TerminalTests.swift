@@ -55,6 +55,20 @@ struct TerminalTests {
         #expect(transcript.hasPrefix("Staff number: alice@EXAMPLE.TEST\nCall 1234\\u{1b}[2J\n\(Self.prompt)"), "\(transcript)")
     }
 
+    /// It would cost one of the attempts before the account is locked.
+    @Test func `an empty password is not sent, and the prompt is repeated`() async throws {
+        try await realm.addUser("trent", password: "right")
+        let transcript = try await atTerminal(guarded("ksso login trent")) { terminal in
+            for answer in ["", "", "right"] {
+                try await terminal.wait(for: "Password for trent@EXAMPLE.TEST: ")
+                #expect(try await realm.failedAttempts(of: "trent") == 0)
+                try await terminal.type("\(answer)\n")
+            }
+            try await terminal.wait(for: "status=0\nsettings=0\n")
+        }
+        #expect(transcript.contains("trent@EXAMPLE.TEST is signed in until "), "\(transcript)")
+    }
+
     @Test func `ksso login does not prompt again after a wrong password`() async throws {
         try await realm.addUser("mallory", password: "right")
         let transcript = try await atTerminal(guarded("ksso login mallory")) { terminal in

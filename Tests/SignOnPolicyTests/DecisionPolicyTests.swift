@@ -93,7 +93,7 @@ struct DecisionPolicyTests {
 
     @Test func `without a configuration no host is answered`() throws {
         let decision = DecisionPolicy([]).decision(for: try Origin(url: "https://www.example.com"))
-        let detail = "No profile is installed. Install one with: ksso setup FILE"
+        let detail = "No profile is active. Install one with: ksso setup FILE. If one is installed, run: ksso doctor"
         #expect(decision == .ignore([DecisionReason(rule: "hostRule", verdict: .failed, detail: detail)]))
     }
 

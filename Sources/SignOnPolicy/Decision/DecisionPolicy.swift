@@ -28,7 +28,7 @@ public struct DecisionPolicy: Sendable, Hashable {
     /// Decides about an origin, with every rule that was evaluated.
     public func decision(for origin: Origin) -> AuthorizationDecision {
         guard !configurations.isEmpty else {
-            let detail = "No profile is installed. Install one with: ksso setup FILE"
+            let detail = "No profile is active. Install one with: ksso setup FILE. If one is installed, run: ksso doctor"
             return .ignore([DecisionReason(rule: "hostRule", verdict: .failed, detail: detail)])
         }
         let matches = HostRuleMatch.all(in: configurations, host: origin.host)

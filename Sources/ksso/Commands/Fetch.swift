@@ -9,6 +9,7 @@ internal import NIOCore
 internal import NIOFoundationCompat
 internal import NIOHTTP1
 internal import NegotiateAsyncHTTPClient
+internal import SSOAgentClient
 
 struct Fetch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -49,6 +50,7 @@ struct Fetch: AsyncParsableCommand {
         let mayAsk = Console.isInteractive
         try await common.engine.run(prompter: mayAsk ? .terminal : nil) { sso in
             let request = try makeRequest()
+            noteKeptTickets(mayAsk: mayAsk, sso)
             var configuration = NegotiatingHTTPClient.Configuration()
             configuration.negotiation.maximumRedirects = location ? 10 : 0
             configuration.negotiation.isUserInterfaceEnabled = mayAsk
@@ -60,6 +62,14 @@ struct Fetch: AsyncParsableCommand {
                 try await deliver(answer, sso)
             }
         }
+    }
+
+    /// Prints that a stopped agent has tickets, because the prompt for a password would not say so.
+    private func noteKeptTickets(mayAsk: Bool, _ sso: SingleSignOn) {
+        guard mayAsk, let target = URL(string: url), case .answer = sso.decision(for: target),
+            let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets
+        else { return }
+        Console.note(kept.note)
     }
 
     /// Prints what is sent to which host, and the status of the response. A token itself is never printed.

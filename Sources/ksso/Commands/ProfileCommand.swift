@@ -95,7 +95,12 @@ struct ProfileCommand: AsyncParsableCommand {
                     if let signature = profile.signature { Console.print("    \(signature)") }
                 }
                 if sso.profiles.isEmpty {
-                    Console.note("no profile is installed, so no host is answered. Install one with: ksso setup FILE")
+                    let isRejected = sso.warnings.contains { $0.code == .rejected }
+                    Console.note(
+                        isRejected
+                            ? "no profile can be used, so no host is answered. Correct the files that the warnings name."
+                            : "no profile is installed, so no host is answered. Install one with: ksso setup FILE"
+                    )
                 }
             }
         }

@@ -107,10 +107,12 @@ struct Setup: AsyncParsableCommand {
                 try await signIn(realm)
             } catch {
                 let isConfigured = if noSession { true } else { await SessionSetUp(environment: environment).isInstalled }
-                let isNamed = (error as? CommandFailure)?.cause is UnknownAccountName
+                let cause = (error as? CommandFailure)?.cause
+                // The user may have been asked for the name.
+                let name = (cause as? KerberosError).flatMap { $0.code == .wrongPassword ? " --principal \($0.subject)" : nil } ?? ""
                 Console.note(
                     "The profile is installed\(isConfigured ? "" : ", but the session is not configured")."
-                        + (isNamed ? "" : " After you correct the error, run: ksso setup")
+                        + (cause is UnknownAccountName ? "" : " After you correct the error, run: ksso setup\(name)")
                 )
                 throw error
             }
@@ -158,6 +160,7 @@ struct Setup: AsyncParsableCommand {
         var signIn = SignInOperation()
         (signIn.recordsPrincipal, signIn.otherPrincipalCommand) = (principal != nil, Self.principalCommand)
         (signIn.principal, signIn.realm, signIn.credential.readsSecret) = (principal, realm, passwordStdin)
+        signIn.acceptsAnyPrincipal = true
         try await signIn.run(EngineOptions())
     }
 }

@@ -21,6 +21,8 @@ struct SignInOperation {
     var isQuiet = false
     /// Whether later sign-ins without a name use the principal, as after one that the user was asked for.
     var recordsPrincipal = false
+    /// Whether the session of any principal of the realm makes a sign-in without a principal unnecessary. Its principal is recorded.
+    var acceptsAnyPrincipal = false
     /// The command that signs in as another principal, without that principal.
     var otherPrincipalCommand = "ksso login"
 
@@ -41,7 +43,7 @@ struct SignInOperation {
                         ? "\(session.principal): a new ticket was acquired, valid until \(session.ticketExpires.localText)."
                         : "\(session.principal) is signed in already, until \(session.ticketExpires.localText). \(again)"
                 )
-                if recordsPrincipal { await record(session.principal, sso, environment) }
+                if recordsPrincipal || acceptsAnyPrincipal { await record(session.principal, sso, environment) }
                 printNotice(session, sso)
                 printOtherCache(runtime, environment)
                 return
@@ -130,6 +132,11 @@ struct SignInOperation {
             return valid.map { ($0.session, $0.isNew) }
         }
         guard !credential.replacesSession else { return nil }
+        if acceptsAnyPrincipal, principal == nil {
+            let (wanted, realm) = try await wantedSession(sso)
+            let session = try await sso.sessions().session(of: wanted, orDefaultOf: realm)
+            return session.flatMap { $0.isSignedIn ? ($0, false) : nil }
+        }
         let wanted = try await sso.principal(principal, realm: realm)
         return try await sso.sessions().sessions(of: wanted).first(where: \.isSignedIn).map { ($0, false) }
     }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CommandSupport
+internal import ExtensionProfile
 internal import Foundation
 internal import SignOnPolicy
 
@@ -64,10 +65,12 @@ struct SettingsOptions: ParsableArguments {
         let operation = SettingsOperation(settings: await make(context), context: context)
         if uninstall { return try operation.uninstall() }
         if proxy == nil, context.answeredHosts.isEmpty {
-            throw CommandFailure(
-                .notHandled,
-                "no profile lists a host, so there is nothing to configure. Install one with: ksso setup FILE"
-            )
+            let advice =
+                context.isMachine
+                ? "no profile in \(ProfileSearch().systemDirectory) lists a host, so there is nothing to configure. Install one for all users with: "
+                    + "ksso setup --system FILE; or name one with: --profile FILE"
+                : "no profile lists a host, so there is nothing to configure. Install one with: ksso setup FILE"
+            throw CommandFailure(.notHandled, advice)
         }
         if check { return try await operation.check() }
         if install { return try await operation.install(isAgreed: yes) }

@@ -62,7 +62,16 @@ struct SettingsContext: Sendable {
 
     /// Returns the command that a user runs for settings of this context.
     func command(_ word: String, _ option: String, isMachineWide: Bool) -> String {
-        "\(isMachineWide && geteuid() != 0 ? "sudo " : "")ksso configure \(word) \(option)\(isOwnAccountOfRoot ? " --user" : "")"
+        let isForRoot = isMachineWide && geteuid() != 0
+        let profiles = isForRoot ? ownProfiles.map { " --profile \(shellWord($0))" }.joined() : ""
+        return "\(isForRoot ? "sudo " : "")ksso configure \(word) \(option)\(profiles)\(isOwnAccountOfRoot ? " --user" : "")"
+    }
+
+    /// The files of the profiles if some of them are not in the system-wide directory, where root does not find them.
+    private var ownProfiles: [String] {
+        let sources = configurations.map(\.source).withoutRepetitions
+        let directory = ProfileSearch(environment: environment).systemDirectory
+        return sources.allSatisfy { $0.hasPrefix("\(directory)/") } ? [] : sources
     }
 
     /// Returns the marks of a program's lines.

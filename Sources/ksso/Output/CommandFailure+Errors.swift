@@ -12,6 +12,7 @@ extension CommandFailure {
             self = failure
         case let error as KerberosError:
             self.init(error, ExitStatus(error.code), verbose: verbose)
+            cause = error
         case let error as AuthorizationError:
             if let cause = error.cause as? KerberosError {
                 self.init(cause, ExitStatus(error.code), verbose: verbose)

@@ -1,5 +1,6 @@
 internal import CommandSupport
 internal import Foundation
+internal import SystemSupport
 
 /// The profiles that `ksso setup` has installed in a folder, so that `ksso setup --undo` removes these and no others.
 struct InstalledProfiles {
@@ -21,24 +22,26 @@ struct InstalledProfiles {
 
     /// Removes the installed profiles, except those that were changed since, and prints each of them.
     ///
-    /// - Returns: Whether a profile was removed.
+    /// - Returns: Whether there was an installed profile, removed or not.
     func remove() throws(CommandFailure) -> Bool {
         var rest: [String: String] = [:]
-        var isRemoved = false
+        var hasAny = false
         for (name, fingerprint) in fingerprints.sorted(by: { $0.key < $1.key }) where !name.contains("/") {
             let file = "\(directory)/\(name)"
             guard let content = FileManager.default.contents(atPath: file) else { continue }
+            hasAny = true
             guard Fingerprint.of(content) == fingerprint else {
                 rest[name] = fingerprint
-                Console.note("\(file): kept, because it was changed after its installation")
+                Console.note(
+                    "\(file): kept, because it was changed after its installation. To remove it: ksso profile remove \(shellWord(name))"
+                )
                 continue
             }
             try FileRemoval.remove(file)
-            isRemoved = true
             Console.print("\(file): removed")
         }
         try record(rest)
-        return isRemoved
+        return hasAny
     }
 
     private func record(_ fingerprints: [String: String]) throws(CommandFailure) {

@@ -217,7 +217,12 @@ struct ExplainTests {
     @Test func `without a profile no host is answered`() async throws {
         let result = try await station.ksso("explain", "https://example.com/")
         #expect(result.exitStatus == 3)
-        #expect(result.output.hasSuffix("  - hostRule: No profile is installed. Install one with: ksso setup FILE\n"), "\(result)")
+        #expect(
+            result.output.hasSuffix(
+                "  - hostRule: No profile is active. Install one with: ksso setup FILE. If one is installed, run: ksso doctor\n"
+            ),
+            "\(result)"
+        )
         #expect(!result.output.contains("scheme: "), "\(result)")
     }
 }

@@ -31,7 +31,7 @@ struct SetupSessionTests {
         )
     }
 
-    @Test(arguments: [("\n", true), ("y\n", true), ("Yes\n", true), ("n\n", false), ("what\n", false), ("\u{4}", false)])
+    @Test(arguments: [("\n", true), ("y\n", true), ("Yes\n", true), ("n\n", false), ("\u{4}", false)])
     func `ksso setup shows each changed file with its lines and asks at the terminal`(answer: String, isConfigured: Bool) async throws {
         let file = try corporateProfile()
         try station.write("umask 077\n", to: ".profile")
@@ -55,6 +55,18 @@ struct SetupSessionTests {
         for line in try contents(profileFile).split(separator: "\n").dropFirst() { #expect(end.transcript.contains("\n    \(line)\n")) }
         let again = try await station.ksso("setup", "--no-login")
         #expect(again == .done("\(environmentFile): up to date\n\(profileFile): up to date\n"), "nothing has to be asked")
+    }
+
+    @Test func `an answer that is neither yes nor no repeats the question`() async throws {
+        let command = "ksso setup --no-login \(try corporateProfile())"
+        let end = try await Conversation.atTerminal(command, on: station) { terminal in
+            for answer in ["what", "yep", "yes"] {
+                _ = try await terminal.wait(for: Self.question)
+                #expect(!exists(environmentFile))
+                try await terminal.type("\(answer)\n")
+            }
+        }
+        #expect(end.status == 0 && exists(environmentFile), "\(end)")
     }
 
     @Test func `at a terminal, ksso setup --yes configures the session without asking`() async throws {
@@ -106,8 +118,12 @@ struct SetupSessionTests {
         #expect(try await station.ksso("setup", try corporateProfile(), "--no-login", "--no-session").exitStatus == 0)
         let text = profile(hosts: ["new.test"])
         try text.write(toFile: installedProfile, atomically: true, encoding: .utf8)
-        let result = try await station.ksso("setup", "--undo")
-        #expect(result.exitStatus == 0 && result.errors == "\(installedProfile): kept, because it was changed after its installation\n")
+        let advice = "To remove it: ksso profile remove corp.yaml\n"
+        for _ in 1...2 {
+            let result = try await station.ksso("setup", "--undo")
+            #expect(result.exitStatus == 0 && result.output.isEmpty, "\(result)")
+            #expect(result.errors == "\(installedProfile): kept, because it was changed after its installation. \(advice)")
+        }
         #expect(try contents(installedProfile) == text)
     }
 

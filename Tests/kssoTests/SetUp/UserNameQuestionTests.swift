@@ -53,6 +53,27 @@ struct UserNameQuestionTests {
         #expect(principals == nil)
     }
 
+    @Test func `after a wrong password, the command that ksso setup prints needs no second name`() async throws {
+        let profile = try station.write(profile(), to: "corp.yaml")
+        let end = try await atTerminal("ksso setup --no-session \(profile)") { terminal in
+            try await terminal.wait(for: "User name in EXAMPLE.TEST: ")
+            try await terminal.type("alice\n")
+            try await terminal.wait(for: "Password for alice@EXAMPLE.TEST: ")
+            try await terminal.type("wrong\n")
+        }
+        #expect(end.status == 1 && principals == nil)
+        #expect(end.transcript.contains("run: ksso setup --principal alice@EXAMPLE.TEST\n"), "\(end)")
+    }
+
+    @Test func `ksso setup uses the principal that is signed in, and stores it`() async throws {
+        try station.install(profile())
+        #expect(try await ksso("login", "alice", "--password-stdin", input: "secret\n").exitStatus == 0)
+        #expect(principals == nil)
+        let setup = try await ksso("setup", "--no-session")
+        #expect(setup.exitStatus == 0 && setup.output.contains("alice@EXAMPLE.TEST is signed in already"), "\(setup)")
+        #expect(principals == ["alice@EXAMPLE.TEST"])
+    }
+
     /// The third answer is not known either, or it is.
     @Test(arguments: [("bob", 0), ("nobody", 1)])
     func `ksso login asks for the name at most three times`(last: String, status: Int) async throws {

@@ -40,8 +40,8 @@ struct ClientConnection: Sendable {
         guard !context.configuration.users.contains(user) else { return user }
         throw ProxyFailure(
             403,
-            "This proxy belongs to another user of this machine, and uses that user's tickets. User \(user) must start a proxy of their own: "
-                + "ksso proxy run"
+            "This proxy belongs to another user of this machine, and uses that user's tickets. User \(user) must start a proxy of their own, "
+                + "at another port: ksso proxy run --listen 127.0.0.1:0"
         )
     }
 

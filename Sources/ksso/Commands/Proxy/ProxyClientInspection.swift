@@ -95,9 +95,9 @@ private struct Client {
         switch answer {
         case .serving: return nil
         // It may serve the user of the program, such as _apt.
-        case .refusing where context.isMachine: return nil
+        case .refusing where settings.isMachineWide: return nil
         case .refusing:
-            return ProgramReport.Fault("the proxy on \(server) belongs to another user, and refuses your programs.", remedy: change)
+            return ProgramReport.Fault("the proxy on \(server) belongs to another user, and refuses your programs.", remedy: ownChange)
         case .otherProgram:
             return ProgramReport.Fault("the program that listens on \(server) is not a local proxy.", remedy: change)
         case .absent:
@@ -107,6 +107,12 @@ private struct Client {
             let address = server.description == DefaultProxyAddress.text ? "" : " --listen \(server)"
             return ProgramReport.Fault("no proxy listens on \(server).", remedy: "ksso proxy run\(address)")
         }
+    }
+
+    /// The user's own settings precede those of all users.
+    private var ownChange: String {
+        let command = context.command(settings.word, "--install --proxy 127.0.0.1:PORT", isMachineWide: false)
+        return "Run a proxy of your own on another port, and name it: \(command)"
     }
 
     private func command(proxy: String) -> String {

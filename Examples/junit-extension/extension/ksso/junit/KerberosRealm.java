@@ -23,7 +23,6 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 public final class KerberosRealm implements BeforeAllCallback, AfterAllCallback, BeforeEachCallback, AfterEachCallback {
     private final List<String> arguments = new ArrayList<>();
     private final Map<String, String> passwords = new LinkedHashMap<>();
-    private String name = "EXAMPLE.TEST";
     private String program;
     private RealmProcess process;
     private JavaKerberos settings;
@@ -60,7 +59,6 @@ public final class KerberosRealm implements BeforeAllCallback, AfterAllCallback,
 
     /** Sets the realm's name; by default EXAMPLE.TEST. */
     public KerberosRealm named(String realm) {
-        name = realm;
         return option("--realm", realm);
     }
 
@@ -95,7 +93,7 @@ public final class KerberosRealm implements BeforeAllCallback, AfterAllCallback,
 
     /** The full name of a user: alice@EXAMPLE.TEST. */
     public String principal(String user) {
-        return user.contains("@") ? user : user + "@" + name;
+        return user.contains("@") ? user : user + "@" + running().name();
     }
 
     /** Signs in a user to the credential cache of the current test, and returns the full name. */

@@ -3,6 +3,7 @@ package ksso.junit;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.BufferedReader;
+import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -20,34 +21,47 @@ final class RealmProcess {
         "install the package ksso-realm, or name the program in the variable KSSO or with -Dksso=PATH.";
     /** A variable of the object "environment" in the JSON document; no other key of the document begins like this. */
     private static final Pattern VARIABLE = Pattern.compile("\"((?:KRB5|KSSO_)\\w*)\":\"((?:[^\"\\\\]|\\\\.)*)\"");
+    /** The first realm's name or folder; the list of realms is the only one with such keys before that of web servers. */
+    private static final String FIRST_REALM = "\"realms\":\\[\\{.*?\"%s\":\"((?:[^\"\\\\]|\\\\.)*)\"";
 
     private final String program;
     private final Process process;
+    /** The messages of the process. The file has no name, so that nothing remains if this JVM is killed. */
+    private final RandomAccessFile messages;
+    private final String name;
     private final Path folder;
     private final Map<String, String> environment = new HashMap<>();
 
     /** Starts the realm, and returns once its servers answer. */
     RealmProcess(String program, List<String> arguments) throws IOException {
         this.program = program;
-        folder = Files.createTempDirectory("ksso-junit-");
+        var command = new ArrayList<>(List.of(program, "realm", "run"));
+        command.addAll(arguments);
+        // The pipe closes when this JVM exits for any reason, and then the realm stops.
+        command.addAll(List.of("--json", "--until-input-ends"));
+        var file = Files.createTempFile("ksso-junit-", "");
         try {
-            var command = new ArrayList<>(List.of(program, "realm", "run"));
-            command.addAll(arguments);
-            // The pipe closes when this JVM exits for any reason, and then the realm stops.
-            command.addAll(List.of("--json", "--until-input-ends"));
-            process = start(command);
-            var line = new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8)).readLine();
-            if (line == null) {
-                var status = waitFor(process);
-                var message = errors();
-                throw new IllegalStateException(message.isEmpty() ? program + " realm run exited with status " + status : message);
-            }
-            VARIABLE.matcher(line).results().forEach(match -> environment.put(match.group(1), unescape(match.group(2))));
-            environment.put("KRB5CCNAME", "FILE:" + cache());
-        } catch (IOException | RuntimeException error) {
-            removeFolder();
-            throw error;
+            messages = new RandomAccessFile(file.toFile(), "r");
+            process = start(command, file);
+        } finally {
+            Files.delete(file);
         }
+        var line = new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8)).readLine();
+        if (line == null) {
+            var status = waitFor(process);
+            var message = errors();
+            throw new IllegalStateException(message.isEmpty() ? program + " realm run exited with status " + status : message);
+        }
+        VARIABLE.matcher(line).results().forEach(match -> environment.put(match.group(1), unescape(match.group(2))));
+        name = ofFirstRealm("name", line);
+        folder = Files.createDirectory(Path.of(ofFirstRealm("directory", line)).resolve("junit"));
+        environment.put("KRB5CCNAME", "FILE:" + cache());
+    }
+
+    private static String ofFirstRealm(String key, String document) {
+        var match = Pattern.compile(FIRST_REALM.formatted(key)).matcher(document);
+        if (!match.find()) throw new IllegalStateException("ksso realm run prints no " + key + " of a realm: " + document);
+        return unescape(match.group(1));
     }
 
     static String defaultProgram() {
@@ -65,12 +79,17 @@ final class RealmProcess {
         return Map.copyOf(environment);
     }
 
+    /** The name of the first realm, in which names without a realm are. */
+    String name() {
+        return name;
+    }
+
     /** The credential cache of the current test. */
     Path cache() {
         return folder.resolve("krb5cc");
     }
 
-    /** A folder that is removed with the realm. */
+    /** A folder in that of the realm, which is removed with it, also if this JVM is killed. */
     Path folder() {
         return folder;
     }
@@ -105,27 +124,24 @@ final class RealmProcess {
         process.getOutputStream().close();
         var status = waitFor(process);
         var message = errors();
-        removeFolder();
+        messages.close();
         if (status != 0) throw new IllegalStateException(program + " realm run exited with status " + status + ": " + message);
     }
 
-    private Process start(List<String> command) throws IOException {
+    private Process start(List<String> command, Path errors) throws IOException {
         try {
-            return new ProcessBuilder(command).redirectError(folder.resolve("errors").toFile()).start();
+            return new ProcessBuilder(command).redirectError(errors.toFile()).start();
         } catch (IOException error) {
+            messages.close();
             throw new IllegalStateException(program + " cannot be run: " + INSTALL, error);
         }
     }
 
     private String errors() throws IOException {
-        return Files.readString(folder.resolve("errors")).strip();
-    }
-
-    private void removeFolder() throws IOException {
-        try (var files = Files.list(folder)) {
-            for (var file : files.toList()) Files.delete(file);
-        }
-        Files.delete(folder);
+        var text = new byte[(int) messages.length()];
+        messages.seek(0);
+        messages.readFully(text);
+        return new String(text, StandardCharsets.UTF_8).strip();
     }
 
     private static int waitFor(Process process) {

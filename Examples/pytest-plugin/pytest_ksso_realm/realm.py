@@ -42,7 +42,7 @@ class KerberosRealm:
         if not line:
             status = self._process.wait()
             message = self._error_text() or f"{program} realm run exited with status {status}"
-            # The status of a shell for a missing program: ksso is there, but ksso-realm or a program that it needs is not.
+            # The status of a shell for a missing program: ksso is there, but ksso-realm, a KDC or a web server is not.
             raise (RealmMissing if status == 127 else RealmError)(message)
         self.description = json.loads(line)
 

@@ -202,12 +202,29 @@ private func start(_ command: [String], configuration: ApacheConfiguration, watc
 }
 
 private func giveToServerAccount(_ directory: String, realm: TestRealm) async throws {
+    try requireEntry(to: URL(filePath: directory).deletingLastPathComponent().path)
     _ = try await Command.require(
         "chown",
         ["-R", "www-data:www-data", directory],
         environment: realm.environment,
         scratch: realm.directory
     )
+}
+
+/// Throws if a folder on the way to the server's files is closed to its account, which Apache reports without naming it.
+private func requireEntry(to folder: String) throws {
+    var path = URL(filePath: folder).resolvingSymlinksInPath().path
+    while path != "/" {
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int ?? 0
+        guard mode & 0o001 != 0 else {
+            throw KerberosTestingError(
+                .invalidArgument,
+                "Apache runs as www-data, which cannot enter \(path). Set TMPDIR to a folder that every account can enter, or run the tests as "
+                    + "a user other than root."
+            )
+        }
+        path = URL(filePath: path).deletingLastPathComponent().path
+    }
 }
 
 extension ApacheConfiguration {

@@ -20,7 +20,12 @@ struct RealmFlags: ParsableArguments {
         )
     )
     var user: [String] = []
-    @Option(help: ArgumentHelp("Add a service with a key in the keytab; may be repeated.", valueName: "principal"))
+    @Option(
+        help: ArgumentHelp(
+            "Add a service with a key in the keytab to the first realm, or with PRINCIPAL@REALM to another one; may be repeated.",
+            valueName: "principal"
+        )
+    )
     var service: [String] = []
     @Option(
         help: ArgumentHelp("Let clients of A reach services of B with A->B, or both ways with A<->B; may be repeated.", valueName: "A->B")
@@ -64,6 +69,10 @@ struct RealmFlags: ParsableArguments {
             throw ValidationError("there is no realm \(name). Create it with: --realm \(name)")
         }
         if Set(names).count < names.count { throw ValidationError("--realm specifies the same realm twice.") }
+        let users = user.map(Self.parts).map { "\($0.name)@\($0.realm ?? names[0])" }
+        if let repeated = users.first(where: { name in users.count { $0 == name } > 1 }) {
+            throw ValidationError("--user specifies \(repeated) twice.")
+        }
         for words in trust where RealmTrust(words: words) == nil {
             throw ValidationError("--trust requires A->B or A<->B, not '\(words)'.")
         }

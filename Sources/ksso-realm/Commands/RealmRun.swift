@@ -13,7 +13,8 @@ struct RealmRun: AsyncParsableCommand {
         abstract: "Start a private KDC; run COMMAND in it, or print exports and serve until interrupted.",
         usage: "ksso realm run [--realm R] [--user NAME:PASSWORD]… [--service PRINCIPAL]… [--file PLAN] [-- COMMAND…]",
         discussion: """
-            For tests only: passwords are visible in the process list. The realm is removed when the command exits.
+            For tests only: passwords are visible in the process list. The realm is removed when the command exits. Exits with the \
+            command's status, or with 127 if a program of the realm is not installed.
 
             VARIABLES (in addition to those of krb5):
               KSSO_REALM_URL                the first web server; /hello requires a ticket
@@ -68,7 +69,9 @@ struct RealmRun: AsyncParsableCommand {
             }
             if status != 0 { throw CommandFailure(ExitStatus(rawValue: status)) }
         } catch let error as KerberosTestingError {
-            throw CommandFailure(.failed, lines: error.commandText)
+            // The status of a shell for a missing program, so that a test runner can skip its tests.
+            let status = error.code == .programMissing ? ExitStatus(rawValue: 127) : .failed
+            throw CommandFailure(status, lines: error.commandText)
         } catch let error as KerberosError {
             throw CommandFailure(.failed, error.description)
         }

@@ -55,6 +55,17 @@ struct RealmRunTests {
         try expectNothingLeft()
     }
 
+    @Test(.enabled(if: geteuid() == 0, "only root runs Apache with another account"))
+    func `as root, a TMPDIR that the web server's account cannot enter is named`() async throws {
+        let closed = "\(folder.path)/closed"
+        try FileManager.default.createDirectory(atPath: closed, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        let result = try await station.run(["ksso", "realm", "run", "--web", "--", "true"], environment: ["TMPDIR": closed])
+        #expect(result.exitStatus == 1 && result.errors.contains("which cannot enter \(closed). Set TMPDIR to "), "\(result)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: closed) == [])
+        try FileManager.default.removeItem(atPath: closed)
+        try expectNothingLeft()
+    }
+
     @Test func `ksso realm run runs a command that can sign in to the realm`() async throws {
         let result = try await run(
             "--realm",

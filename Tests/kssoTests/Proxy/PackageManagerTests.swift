@@ -70,7 +70,11 @@ struct PackageManagerTests {
                 let configured = try await station.ksso("configure", "pip", "--user", "--install", "--proxy", proxy)
                 #expect(configured.exitStatus == 0, "\(configured)")
                 let target = "\(station.directory)/site"
-                var command = ["pip3", "install", "--target", target, "--no-cache-dir", "--index-url", "\(server.url)/\(place)/simple/"]
+                // pyenv's pip3 would also write to a folder that all its users share.
+                var command = [
+                    "python3", "-m", "pip", "install", "--target", target, "--no-cache-dir", "--index-url",
+                    "\(server.url)/\(place)/simple/",
+                ]
                 var environment = ["no_proxy": ""]
                 if usesTLS {
                     command += ["--cert", server.certificatePath]

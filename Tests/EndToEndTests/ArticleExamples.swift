@@ -13,11 +13,14 @@ import Testing
 
 // MARK: CommandLineTool
 
+struct ReportError: Error, CustomStringConvertible { let description: String }
+
 func report(from url: String) async throws -> String {
     let sso = try await SingleSignOn(.automatic)
     try await sso.signInIfNeeded(prompt: .terminal, validFor: .seconds(900))
     return try await NegotiatingHTTPClient.withClient(extension: sso) { http in
         let reply = try await http.execute(HTTPClientRequest(url: url), timeout: .seconds(30))
+        guard reply.status == .ok else { throw ReportError(description: "\(url): \(reply.status). To find the reason: ksso doctor \(url)") }
         return String(buffer: try await reply.body.collect(upTo: 1 << 20))
     }
 }
@@ -38,6 +41,13 @@ func severalPrincipals(_ sso: SingleSignOn) async throws -> NegotiatingHTTPClien
     var configuration = NegotiatingHTTPClient.Configuration()
     configuration.negotiation.principal = "alice/admin"
     return configuration
+}
+
+func sessionsOfAlice(_ sso: SingleSignOn) async throws {
+    for session in try await sso.sessions().sessions { print(session.principal, session.ticketExpires) }
+    try await sso.changePassword(of: "alice", prompt: .terminal)
+    try await sso.signOut("alice")
+    for warning in sso.warnings { print(warning) }
 }
 
 func toolWithoutPrompts(_ url: URL) async throws -> String {
@@ -71,6 +81,7 @@ func checkSignIn(_ sso: SingleSignOn, to url: URL) async throws {
 func page(_ url: String, _ http: NegotiatingHTTPClient) async throws -> String? {
     do {
         let reply = try await http.execute(HTTPClientRequest(url: url), timeout: .seconds(30))
+        guard reply.status == .ok else { throw AuthorizationError(.failed, "\(url): \(reply.status)") }
         return String(buffer: try await reply.body.collect(upTo: 1 << 20))
     } catch let error as AuthorizationError where [.kdcUnreachable, .busy, .timedOut].contains(error.code) {
         return nil  // try again later
@@ -105,7 +116,7 @@ func boundAcceptor(_ credential: AcceptorCredential, hash: [UInt8]) -> SPNEGOAcc
 
 // MARK: TestingWithKDC
 
-@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"], scope: .test))
+@Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost", "app"], scope: .test))
 struct GreetingTests {
     @Test func `alice is greeted`() async throws {
         let realm = try #require(TestRealm.current)

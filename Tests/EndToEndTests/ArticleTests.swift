@@ -17,7 +17,7 @@ import Testing
 
     private func article(_ name: String) throws -> String { try text("Sources/KerberosSSO/KerberosSSO.docc/\(name).md") }
 
-    @Test(arguments: [("CommandLineTool", 4), ("Service", 4), ("BehindNginx", 2), ("TestingWithKDC", 4), ("ErrorCodes", 3)])
+    @Test(arguments: [("CommandLineTool", 5), ("Service", 4), ("BehindNginx", 2), ("TestingWithKDC", 4), ("ErrorCodes", 3)])
     func `every code block of a guide is in ArticleExamples.swift`(name: String, count: Int) throws {
         let own = lines(try text("Tests/EndToEndTests/ArticleExamples.swift"))
         let blocks = try article(name).components(separatedBy: "```swift\n").dropFirst().compactMap {

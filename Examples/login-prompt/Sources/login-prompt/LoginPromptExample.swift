@@ -1,5 +1,4 @@
 import Foundation
-import Kerberos
 import KerberosSSO
 
 /// A command line tool that signs in if necessary: `login-prompt [PRINCIPAL]`

@@ -1,4 +1,3 @@
-internal import Hummingbird
 internal import KCM
 internal import NIOCore
 internal import NIOPosix
@@ -16,7 +15,7 @@ final class AgentAPIServer: Sendable {
     /// replaces the former socket, which is closed; connections that are open stay open.
     func serve(_ socket: consuming ListeningSocket) async throws {
         let path = socket.path
-        let responder = api.routes().buildResponder()
+        let setUp = AgentConnectionServer.setUp(for: api)
         let (placeholder, api) = (try PlaceholderSocket(for: socket), api)
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelInitializer { [delegate = api.delegate] channel in
@@ -30,7 +29,7 @@ final class AgentAPIServer: Sendable {
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .bind(placeholder.descriptor) { channel in
                 defer { AcceptPauseHandler.connectionIsSetUp(channel) }
-                return AgentConnectionServer.setUp(channel, api: api, responder: responder)
+                return setUp(channel)
             }
         guard api.connections.add(listener: listener.channel, at: path) else { return try await listener.channel.close() }
         let task = Task { await Self.accept(listener) }

@@ -9,19 +9,39 @@ internal import SignOnPolicy
 internal import Synchronization
 
 /// The server side of one API connection.
-struct AgentConnectionServer: Sendable {
+final class AgentConnectionServer: Sendable {
     private let http: HTTP1Channel
     private let value: HTTP1Channel.Value
     private let executor: EventLoopTaskExecutor
+    private let hasRun = Atomic(false)
 
     /// A connection without traffic is closed after this time.
     private static let idleTimeout = TimeAmount.minutes(5)
     /// Hummingbird's log; the agent has its own (``Journal``).
     private static let logger = Logger(label: "ksso.agent") { _ in SwiftLogNoOpLogHandler() }
 
+    private init(http: HTTP1Channel, value: HTTP1Channel.Value, executor: EventLoopTaskExecutor) {
+        self.http = http
+        self.value = value
+        self.executor = executor
+    }
+
+    /// Closes a connection that was accepted while its listener closed, so that nothing runs it: SwiftNIO requires that the writer of a
+    /// channel is finished, and otherwise ends the process.
+    deinit {
+        guard !hasRun.load(ordering: .acquiring) else { return }
+        Task { [value] in try? await value.executeThenClose { _, _ in } }
+    }
+
+    /// A function that sets up the new connections of a listener.
+    static func setUp(for api: AgentAPI) -> @Sendable (any Channel) -> EventLoopFuture<AgentConnectionServer?> {
+        let responder = api.routes().buildResponder()
+        return { setUp($0, api: api, responder: responder) }
+    }
+
     /// Adds the HTTP handlers to a new connection; nil if the connection is closed at once, because its peer has no access or too many
     /// connections.
-    static func setUp(
+    private static func setUp(
         _ channel: any Channel,
         api: AgentAPI,
         responder: RouterResponder<AgentContext>
@@ -56,6 +76,7 @@ struct AgentConnectionServer: Sendable {
 
     /// Handles requests until the connection closes.
     func run() async {
+        hasRun.store(true, ordering: .releasing)
         await withTaskExecutorPreference(executor) { await http.handle(value: value, logger: Self.logger) }
     }
 }

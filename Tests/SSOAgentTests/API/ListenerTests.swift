@@ -2,6 +2,7 @@ import Foundation
 import KCM
 import KerberosEngine
 import NIOCore
+import NIOPosix
 import SSOAgentClient
 import Synchronization
 import TestSupport
@@ -67,6 +68,26 @@ struct ListenerTests {
             // The pause is a second long.
             let spent = Double(second.processorTime - first.processorTime) / Double(CLOCKS_PER_SEC)
             guard spent < 0.4 else { fatalError("it took \(spent) seconds of processor time") }
+            endChildProcess()
+        }
+    }
+
+    /// As when a client connects while the listener closes. SwiftNIO would end the process, so the test is a process of its own.
+    @Test(.exitTest) func `a connection that is accepted and never run is closed`() async {
+        await #expect(processExitsWith: .success) {
+            let folder = "/tmp/api-\(UUID().uuidString.prefix(13))"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            let setUp = AgentConnectionServer.setUp(for: AgentAPI.unconfigured())
+            let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .childChannelInitializer { channel in setUp(channel).map { _ in } }
+                .bind(unixDomainSocketPath: "\(folder)/agent.sock").get()
+            let client = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+            connect(client, to: "\(folder)/agent.sock")
+            var byte: UInt8 = 0
+            guard recv(client, &byte, 1, 0) == 0 else { fatalError("the connection is not closed") }
+            close(client)
+            try await listener.close()
             endChildProcess()
         }
     }

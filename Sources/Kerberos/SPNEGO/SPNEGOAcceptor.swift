@@ -19,8 +19,8 @@ public struct SPNEGOAcceptor: ~Copyable, Sendable {
 
     /// Processes the client's token. May block while the replay cache is written to disk.
     ///
-    /// - Throws: ``KerberosError``: `invalidToken`, `channelBindingsDiffer`, `ticketExpired` and `clockSkew` reject the client. Another code
-    ///   is a fault of this server, such as a keytab that cannot be read or has an old key.
+    /// - Throws: ``KerberosError``: `invalidToken`, `channelBindingsDiffer`, `ticketExpired` and `clockSkew` reject the client. Another
+    ///   code is a fault of this server, such as a keytab that cannot be read or has an old key.
     public consuming func step(_ token: [UInt8]) throws(KerberosError) -> AcceptorStep {
         // libgssapi would answer an empty token with its list of mechanisms.
         guard !token.isEmpty else {

@@ -5,8 +5,8 @@ internal import SystemSupport
 
 /// Prompts on the controlling terminal, `/dev/tty`, so that standard input and output may be redirected.
 ///
-/// A hidden answer is not echoed; an empty one repeats the prompt. The terminal's settings are restored in all cases: after an answer, Ctrl-C, Ctrl-\ or a signal, and while
-/// the process is stopped by Ctrl-Z. The prompt is repeated when the process continues.
+/// A hidden answer is not echoed; an empty one repeats the prompt. The terminal's settings are restored in all cases: after an answer,
+/// Ctrl-C, Ctrl-\ or a signal, and while the process is stopped by Ctrl-Z. The prompt is repeated when the process continues.
 public struct TerminalPrompter: Prompter {
     /// Allows one prompt at a time in a process, because two on one terminal would mix their answers.
     private static let turn = Mutex(())

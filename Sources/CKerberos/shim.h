@@ -58,6 +58,8 @@ static const OM_uint32 ckerberos_s_no_cred = GSS_S_NO_CRED;
 static const OM_uint32 ckerberos_s_credentials_expired = GSS_S_CREDENTIALS_EXPIRED;
 static const OM_uint32 ckerberos_s_defective_token = GSS_S_DEFECTIVE_TOKEN;
 static const OM_uint32 ckerberos_s_bad_mech = GSS_S_BAD_MECH;
+static const OM_uint32 ckerberos_s_bad_sig = GSS_S_BAD_SIG;
+static const OM_uint32 ckerberos_s_failure = GSS_S_FAILURE;
 
 // "Token header is malformed or corrupt", from libgssapi's own table, whose header is not installed.
 static const krb5_error_code ckerberos_g_bad_tok_header = -2045022964;

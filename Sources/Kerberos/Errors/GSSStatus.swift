@@ -28,11 +28,11 @@ extension KerberosError {
         let status = GSSStatus(major, minor)
         let text = status.text
         // The keytab was read before, so a missing credential is that of another mechanism, such as NTLM.
-        let code = status.code == .noCredentials || status.isReplay ? .invalidToken : status.code
+        let code = status.code == .noCredentials || status.rejectsToken ? .invalidToken : status.code
         let message =
             switch code {
             case .invalidToken where status.isReplay: "the client's token was used before (\(text))."
-            case .invalidToken: "the client's token is not a valid Kerberos token (\(text))."
+            case .invalidToken: "the client's token is not accepted (\(text))."
             case .channelBindingsDiffer:
                 "the client's channel bindings differ: the client sees a different TLS connection. Check for a proxy between the client "
                     + "and the server."
@@ -100,6 +100,22 @@ private struct GSSStatus {
 
     /// Whether the acceptor has seen the token before.
     var isReplay: Bool { minorText.hasPrefix(Self.replay) }
+
+    /// Whether the acceptor rejects what the client sent.
+    var rejectsToken: Bool {
+        let routine = ckerberos_gss_routine_error(major)
+        // libgssapi reports an AP-REQ that cannot be decoded as a failure without a reason.
+        return isReplay || routine == ckerberos_s_bad_sig || routine == ckerberos_s_failure && minorText.isEmpty
+            || minorText.hasSuffix("ticket is likely out of date") || Self.rejections.contains(minorText)
+    }
+
+    /// Compared as a whole: the text for a ticket that the keytab cannot decrypt is longer than that for an authenticator.
+    private static let rejections: Set<String> = Set(
+        [
+            KRB5KRB_AP_ERR_BADMATCH, KRB5KRB_AP_ERR_BADADDR, KRB5KRB_AP_ERR_TKT_INVALID, KRB5KRB_AP_ERR_MSG_TYPE,
+            KRB5KRB_AP_ERR_BAD_INTEGRITY,
+        ].map { KerberosError.libraryText(krb5_error_code(truncatingIfNeeded: $0), context: nil) }
+    )
 
     var code: KerberosError.Code {
         switch ckerberos_gss_routine_error(major) {

@@ -80,6 +80,25 @@ import Testing
         }
     }
 
+    @Test func `a user who adds a host of the machine's to an active file keeps the file's former hosts`() throws {
+        try system.write(profileText(realm: "A.TEST", hosts: ".corp.test"), to: "a.yaml")
+        try user.write(profileText(realm: "B.TEST", hosts: "b.test"), to: "b.yaml")
+        let active = try search().run().profiles
+        try user.write(profileText(realm: "B.TEST", hosts: "b.test, www.corp.test"), to: "b.yaml")
+        let result = search().runAgain(keeping: active)
+        #expect(result.configurations.map { $0.hosts.map(\.description) } == [[".corp.test"], ["b.test"]])
+        #expect(result.warnings.map { $0.error?.code } == [.repeatedHost])
+    }
+
+    @Test func `a user's file does not change the rules of a proxy that a system-wide one covers`() throws {
+        try system.write(profileText(realm: "A.TEST", hosts: "a.test") + "\nProxyHosts: [.corp.test]\n", to: "a.yaml")
+        try user.write(profileText(realm: "B.TEST", hosts: "b.test") + "\nProxyHosts: [proxy.corp.test]\n", to: "b.yaml")
+        try user.write(profileText(realm: "C.TEST", hosts: "c.test") + "\nProxyHosts: [proxy.test]\n", to: "c.yaml")
+        let result = try search().run()
+        #expect(result.configurations.map(\.realm) == ["A.TEST", "C.TEST"])
+        #expect(result.warnings.map { $0.error?.code } == [.repeatedHost])
+    }
+
     @Test func `an invalid file is skipped and the others are used`() throws {
         try system.write("Realm: [", to: "a.yaml")
         try system.write("", to: "b.mobileconfig")

@@ -62,13 +62,17 @@ struct ProfileSuccession {
         var collection = ProfileCollection()
         for error in directoryErrors { collection.reject(error) }
         if let fault = settled.principals.fault { collection.reject(fault) }
-        for file in settled.files {
+        for (place, file) in settled.files.enumerated() {
             if let error = file.error { collection.reject(error) }
             guard let profile = file.profile else { continue }
             do throws(ProfileError) {
                 try collection.add(profile, isSystemWide: file.isSystemWide)
             } catch {
                 collection.reject(error)
+                // A user who adds a host of the machine's to a file stays signed in to the file's former hosts.
+                guard !file.isSystemWide, !file.isKept, let former = before[file.source], former != profile else { continue }
+                settled.keep(place, error)
+                if let kept = settled.files[place].profile { try? collection.add(kept) }
             }
         }
         return collection.finished()
@@ -116,6 +120,7 @@ struct ProfileCollection {
     private var result = ProfileSearchResult()
     private var owners: [HostRule: String] = [:]
     private var systemWideRules: [HostRule] = []
+    private var systemWideProxies: [HostRule] = []
 
     /// Adds a profile. Throws, and adds nothing, if one of its hosts belongs to another profile.
     mutating func add(_ profile: Profile, isSystemWide: Bool = false) throws(ProfileError) {
@@ -130,9 +135,21 @@ struct ProfileCollection {
                 )
             }
         }
+        let proxies = profile.configurations.flatMap(\.proxyHosts)
+        if !isSystemWide, let proxy = proxies.first(where: { proxy in systemWideProxies.contains { $0.covers(proxy) } }) {
+            throw ProfileError(
+                .repeatedHost,
+                source: profile.source,
+                reason:
+                    "The proxy \(proxy) of ProxyHosts is covered by a profile that applies to all users; this one is ignored completely."
+            )
+        }
         let hosts = profile.payloads.flatMap(\.hosts)
         for host in hosts { owners[host] = profile.source }
-        if isSystemWide { systemWideRules += hosts }
+        if isSystemWide {
+            systemWideRules += hosts
+            systemWideProxies += proxies
+        }
         result.profiles.append(profile)
         if let signature = profile.signature, !signature.isTrusted {
             let message = "\(profile.source): The profile is \(signature)."

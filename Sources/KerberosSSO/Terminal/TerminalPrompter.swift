@@ -5,7 +5,7 @@ internal import SystemSupport
 
 /// Prompts on the controlling terminal, `/dev/tty`, so that standard input and output may be redirected.
 ///
-/// A hidden answer is not echoed; an empty one repeats the prompt. The terminal's settings are restored in all cases: after an answer,
+/// A hidden answer is not echoed; an empty password repeats the prompt. The terminal's settings are restored in all cases: after an answer,
 /// Ctrl-C, Ctrl-\ or a signal, and while the process is stopped by Ctrl-Z. The prompt is repeated when the process continues.
 public struct TerminalPrompter: Prompter {
     /// Allows one prompt at a time in a process, because two on one terminal would mix their answers.
@@ -41,8 +41,9 @@ public struct TerminalPrompter: Prompter {
         return try request.prompts.map { prompt in
             while true {
                 let answer = try terminal.ask("\(prompt.text.escapedForDisplay()): ", isHidden: prompt.isHidden, for: request)
-                // An empty password or PIN would only cost one of the attempts before the account is locked.
-                guard prompt.isHidden, answer.isEmpty else { return answer }
+                // An empty password would only cost one of the attempts before the account is locked. An empty code may request a message.
+                let isPassword = [.password, .newPassword, .newPasswordAgain].contains(prompt.kind)
+                guard isPassword, answer.isEmpty else { return answer }
             }
         }
     }

@@ -50,7 +50,7 @@ struct Fetch: AsyncParsableCommand {
         let mayAsk = Console.isInteractive
         try await common.engine.run(prompter: mayAsk ? .terminal : nil) { sso in
             let request = try makeRequest()
-            noteKeptTickets(mayAsk: mayAsk, sso)
+            await noteKeptTickets(mayAsk: mayAsk, sso)
             var configuration = NegotiatingHTTPClient.Configuration()
             configuration.negotiation.maximumRedirects = location ? 10 : 0
             configuration.negotiation.isUserInterfaceEnabled = mayAsk
@@ -65,9 +65,10 @@ struct Fetch: AsyncParsableCommand {
     }
 
     /// Prints that a stopped agent has tickets, because the prompt for a password would not say so.
-    private func noteKeptTickets(mayAsk: Bool, _ sso: SingleSignOn) {
-        guard mayAsk, let target = URL(string: url), case .answer = sso.decision(for: target),
-            let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets
+    private func noteKeptTickets(mayAsk: Bool, _ sso: SingleSignOn) async {
+        guard mayAsk, let target = URL(string: url), case .answer(let plan) = sso.decision(for: target),
+            let kept = RuntimeDirectory(environment: ProcessInfo.processInfo.environment).keptTickets,
+            (try? await sso.sessions())?.session(of: nil, orDefaultOf: plan.realm)?.isSignedIn != true
         else { return }
         Console.note(kept.note)
     }

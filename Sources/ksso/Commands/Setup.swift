@@ -6,6 +6,7 @@ internal import Kerberos
 internal import KerberosEngine
 internal import KerberosSSO
 internal import SignOnPolicy
+internal import SystemSupport
 
 /// `ksso setup`: installs a profile and configures the session so that its programs are signed in.
 struct Setup: AsyncParsableCommand {
@@ -109,7 +110,8 @@ struct Setup: AsyncParsableCommand {
                 let isConfigured = if noSession { true } else { await SessionSetUp(environment: environment).isInstalled }
                 let cause = (error as? CommandFailure)?.cause
                 // The user may have been asked for the name.
-                let name = (cause as? KerberosError).flatMap { $0.code == .wrongPassword ? " --principal \($0.subject)" : nil } ?? ""
+                let asked = (cause as? KerberosError).flatMap { $0.code == .wrongPassword ? $0.subject : nil }
+                let name = (principal ?? asked).map { " --principal \(shellWord($0))" } ?? ""
                 Console.note(
                     "The profile is installed\(isConfigured ? "" : ", but the session is not configured")."
                         + (cause is UnknownAccountName ? "" : " After you correct the error, run: ksso setup\(name)")

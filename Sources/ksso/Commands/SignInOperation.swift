@@ -21,7 +21,8 @@ struct SignInOperation {
     var isQuiet = false
     /// Whether later sign-ins without a name use the principal, as after one that the user was asked for.
     var recordsPrincipal = false
-    /// Whether the session of any principal of the realm makes a sign-in without a principal unnecessary. Its principal is recorded.
+    /// Whether the session of any principal of the realm makes a sign-in without a principal unnecessary. Its principal is recorded if
+    /// none is.
     var acceptsAnyPrincipal = false
     /// The command that signs in as another principal, without that principal.
     var otherPrincipalCommand = "ksso login"
@@ -43,7 +44,7 @@ struct SignInOperation {
                         ? "\(session.principal): a new ticket was acquired, valid until \(session.ticketExpires.localText)."
                         : "\(session.principal) is signed in already, until \(session.ticketExpires.localText). \(again)"
                 )
-                if recordsPrincipal || acceptsAnyPrincipal { await record(session.principal, sso, environment) }
+                if recordsPrincipal || mayRecord(session, sso) { await record(session.principal, sso, environment) }
                 printNotice(session, sso)
                 printOtherCache(runtime, environment)
                 return
@@ -111,6 +112,12 @@ struct SignInOperation {
         } catch {
             Console.report("warning: the name for later sign-ins was not stored: \(CommandFailure(error, verbose: false).message)")
         }
+    }
+
+    /// Whether the principal of a session that was found is recorded. A recorded one is not replaced without being named.
+    private func mayRecord(_ session: Session, _ sso: SingleSignOn) -> Bool {
+        let configurations = sso.profiles.flatMap(\.configurations)
+        return acceptsAnyPrincipal && !configurations.contains { $0.realm == session.realm && $0.userPrincipal != nil }
     }
 
     private func say(_ text: String) {

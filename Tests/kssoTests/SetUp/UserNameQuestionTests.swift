@@ -62,7 +62,7 @@ struct UserNameQuestionTests {
             try await terminal.type("wrong\n")
         }
         #expect(end.status == 1 && principals == nil)
-        #expect(end.transcript.contains("run: ksso setup --principal alice@EXAMPLE.TEST\n"), "\(end)")
+        #expect(end.transcript.contains("run: ksso setup --principal 'alice@EXAMPLE.TEST'\n"), "\(end)")
     }
 
     @Test func `ksso setup uses the principal that is signed in, and stores it`() async throws {
@@ -71,6 +71,11 @@ struct UserNameQuestionTests {
         #expect(principals == nil)
         let setup = try await ksso("setup", "--no-session")
         #expect(setup.exitStatus == 0 && setup.output.contains("alice@EXAMPLE.TEST is signed in already"), "\(setup)")
+        #expect(principals == ["alice@EXAMPLE.TEST"])
+        // A stored name is replaced only if another one is given.
+        #expect(try await ksso("logout").exitStatus == 0)
+        #expect(try await ksso("login", "bob", "--password-stdin", input: "secret\n").exitStatus == 0)
+        #expect(try await ksso("setup", "--no-session").output.contains("bob@EXAMPLE.TEST is signed in already"))
         #expect(principals == ["alice@EXAMPLE.TEST"])
     }
 

@@ -82,11 +82,11 @@ struct ListenerTests {
             let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .childChannelInitializer { channel in setUp(channel).map { _ in } }
                 .bind(unixDomainSocketPath: "\(folder)/agent.sock").get()
-            let client = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-            connect(client, to: "\(folder)/agent.sock")
-            var byte: UInt8 = 0
-            guard recv(client, &byte, 1, 0) == 0 else { fatalError("the connection is not closed") }
-            close(client)
+            try await TextConnection.open("\(folder)/agent.sock", sending: "") { (client: TextConnection) async throws in
+                // Returns when the connection is closed.
+                let answer = try await client.answer()
+                try #require(answer.isEmpty)
+            }
             try await listener.close()
             endChildProcess()
         }

@@ -50,8 +50,12 @@ import Testing
             let (path, old) = ("\(realm.directory)/server.keytab", try await realm.keytab(for: "HTTP/www.example.test"))
             try FileManager.default.copyItem(atPath: realm.keytabPath, toPath: path)
             let acceptor = try AcceptorCredential(keytab: path, replayCache: .disabled)
+            func newToken() async throws -> [UInt8] {
+                try firstToken(from: await realm.signIn().initiator(for: realm.principal("HTTP/www.example.test")))
+            }
+            let former = try await newToken()
             try await realm.rotateKeys(of: "HTTP/www.example.test", keepingOld: false)
-            let token = try firstToken(from: await realm.signIn().initiator(for: realm.principal("HTTP/www.example.test")))
+            let token = try await newToken()
             let clientCodes: Set<KerberosError.Code> = [.invalidToken, .channelBindingsDiffer, .ticketExpired, .clockSkew]
             func expectServerFault(_ state: String) {
                 let error = #expect(throws: KerberosError.self, "\(state)") { _ = try acceptorEnd(acceptor, token: token) }
@@ -65,7 +69,18 @@ import Testing
             try FileManager.default.removeItem(atPath: path)
             try FileManager.default.copyItem(atPath: realm.keytabPath, toPath: path)
             #expect(try acceptorEnd(acceptor, token: token).end.initiator == "alice@EXAMPLE.TEST")
+            // The ticket of this one is older than the server's key.
+            await expectFailure(.invalidToken) { _ = try acceptorEnd(acceptor, token: former) }
         }
+    }
+
+    /// libgssapi gives no reason for a Kerberos request that it cannot decode.
+    @Test func `a token with a request that cannot be decoded is the client's fault`() async throws {
+        let (_, acceptor) = try await ends()
+        let header = "60 33 06 06 2b 06 01 05 05 02 a0 29 30 27 a0 0d 30 0b 06 09 2a 86 48 86 f7 12 01 02 02 "
+        let request = "a2 16 04 14 60 12 06 09 2a 86 48 86 f7 12 01 02 02 01 00 6e 03 02 01 05"
+        let token = try bytes(hexadecimal: header + request)
+        await expectFailure(.invalidToken) { _ = try acceptorEnd(acceptor, token: token) }
     }
 
     @Test func `a repeated token is the client's fault`() async throws {

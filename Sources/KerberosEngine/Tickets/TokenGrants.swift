@@ -26,16 +26,19 @@ final class TokenGrants: Sendable {
     /// the realm's own thread creates the token, because it asks the KDC.
     ///
     /// A service's ticket may expire between the check and the token on a machine that is busy or was suspended. In that case it is
-    /// reacquired once.
+    /// reacquired, more than once if the new one has expired too: a busy machine may take longer than a short lifetime.
     func grant(for plan: AuthorizationPlan, request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationGrant {
-        do throws(AuthorizationError) {
-            return try await makeGrant(for: plan, request: request)
-        } catch {
-            guard source.replacesExpiredSessions, error.code == .notSignedIn else { throw error }
-            credentials.forget()
-            return try await makeGrant(for: plan, request: request)
+        for _ in 0..<Self.reacquisitionLimit {
+            do throws(AuthorizationError) {
+                return try await makeGrant(for: plan, request: request)
+            } catch  where source.replacesExpiredSessions && error.code == .notSignedIn {
+                credentials.forget()
+            }
         }
+        return try await makeGrant(for: plan, request: request)
     }
+
+    private static let reacquisitionLimit = 3
 
     private func makeGrant(for plan: AuthorizationPlan, request: AuthorizationRequest) async throws(AuthorizationError)
         -> AuthorizationGrant

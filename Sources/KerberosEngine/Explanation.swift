@@ -1,4 +1,5 @@
 public import Foundation
+internal import HTTPNegotiate
 internal import Kerberos
 public import SignOnPolicy
 internal import SystemSupport
@@ -25,8 +26,9 @@ extension KerberosExtension {
         }
         let ticket: Credential? = if let session { await tokens.tickets.cachedTicket(for: plan, session: session) } else { nil }
         if let ticket {
-            let detail = "A ticket for \(ticket.server) is in \(session?.cache.rawValue ?? "the cache")."
+            let detail = "A ticket for \(ticket.server) of \(ticket.ticketSize) bytes is in \(session?.cache.rawValue ?? "the cache")."
             reasons.append(DecisionReason(rule: "ticket", verdict: .passed, detail: detail))
+            if let reason = ticket.sizeReason { reasons.append(reason) }
         } else if session != nil {
             let detail = "No ticket for \(plan.servicePrincipal) is cached yet. It is requested from the KDC at the first challenge."
             reasons.append(DecisionReason(rule: "ticket", verdict: .notApplicable, detail: detail))
@@ -64,6 +66,19 @@ extension KerberosExtension {
         let whom = plan.configuration.principalName.map { "\($0) of \(plan.realm)" }
         let detail = whom.map { "\($0) is not signed in." } ?? "No one of \(plan.realm) is signed in."
         return DecisionReason(rule: "session", verdict: .failed, detail: detail)
+    }
+}
+
+extension Credential {
+    /// What a server with the usual limits does with a token of this ticket; nil if it fits.
+    fileprivate var sizeReason: DecisionReason? {
+        // The authenticator and the framing need a few hundred bytes more, and base64 writes three bytes as four.
+        let fieldSize = (ticketSize + 400) * 4 / 3
+        guard fieldSize > NegotiateExchange.usualFieldLimit else { return nil }
+        let detail =
+            "The header field with this ticket has about \(fieldSize) bytes, more than some servers accept by default. Increase their "
+            + "limit (LimitRequestFieldSize in Apache, large_client_header_buffers in nginx), or reduce the number of the principal's groups."
+        return DecisionReason(rule: "ticketSize", verdict: .notApplicable, detail: detail)
     }
 }
 

@@ -58,7 +58,7 @@ public struct NegotiateExchange: Sendable {
     }
 
     /// The header limit of the stricter common servers, in bytes; smaller fields are refused for other reasons.
-    private static let usualFieldLimit = 4096
+    package static let usualFieldLimit = 4096
 
     private enum State: Sendable, Hashable {
         case idle, begun, awaitingResponse, responding, verifying, finished

@@ -174,13 +174,11 @@ extension NegotiateExchange.Action {
 }
 
 extension HTTPTransportError {
-    /// The header limit of common servers, in bytes; beyond its limit nginx closes an HTTP/2 connection without a response.
-    private static var usualFieldLimit: Int { 4096 }
-
-    /// Names the request's largest field in the message, if the server may have closed the connection because of its size.
+    /// Names the request's largest field in the message, if the server may have closed the connection because of its size, as nginx does
+    /// over HTTP/2.
     func suspectingSize(of request: some NegotiableRequest) -> HTTPTransportError {
         let largest = request.fields.max { $0.value.utf8.count < $1.value.utf8.count }
-        guard code == .connectionClosed, let largest, largest.value.utf8.count > Self.usualFieldLimit else { return self }
+        guard code == .connectionClosed, let largest, largest.value.utf8.count > NegotiateExchange.usualFieldLimit else { return self }
         let event = message.firstRange(of: ". ").map { String(message[..<$0.lowerBound]) } ?? message
         let advice =
             "The request's field \(largest.name) has \(largest.value.utf8.count) bytes, which may be more than the server "

@@ -20,6 +20,8 @@ public struct Credential: Sendable {
     /// When the client's password expires, by the KDC's clock, according to the KDC's reply to a sign-in (RFC 4120 section 5.4.2). Nil if
     /// the reply did not contain it, if the password never expires, and for a ticket from a cache.
     public internal(set) var passwordExpires: Date?
+    /// The size of the ticket in bytes. A token contains it as a whole; in a domain, it grows with the groups of the client.
+    package let ticketSize: Int
     /// The whole credential, as in a FILE cache (`krb5_marshal_credentials`).
     let encoded: Secret
 
@@ -51,6 +53,7 @@ extension Credential {
         client = try Principal(copying: raw.client, context: context)
         server = try Self.server(of: raw, context: context)
         times = TicketTimes(raw.times)
+        ticketSize = Int(raw.ticket.length)
         isRenewable = raw.ticket_flags & krb5_flags(TKT_FLG_RENEWABLE) != 0
         isForwardable = raw.ticket_flags & krb5_flags(TKT_FLG_FORWARDABLE) != 0
         isForTrustedService = raw.ticket_flags & krb5_flags(TKT_FLG_OK_AS_DELEGATE) != 0

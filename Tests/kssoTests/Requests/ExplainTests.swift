@@ -131,13 +131,13 @@ struct ExplainTests {
                 delegation: The user's own ticket is not forwarded: DelegationHosts does not cover example.com.
                 preemptive: The first request carries no ticket: PreemptiveHosts does not cover example.com.
               + session: alice@EXAMPLE.TEST is signed in, in \(station.cache), until TIME.
-              + ticket: A ticket for HTTP/example.com@EXAMPLE.TEST is in \(station.cache).
+              + ticket: A ticket for HTTP/example.com@EXAMPLE.TEST of SIZE bytes is in \(station.cache).
               + credentialUseMode: always: the extension's credential is used for every principal a program names.
               + channelBinding: client_aware_channel_bindings is on: a server that checks channel bindings rejects this user's tokens \
             without them.
 
             """
-        #expect(result.output.withoutTimes == text)
+        #expect(result.output.withoutTimes.replacing(/of \d+ bytes/, with: "of SIZE bytes") == text)
         #expect(result.exitStatus == 0)
     }
 

@@ -142,6 +142,14 @@ extension KerberosExtension {
     /// A client for a realm, configured as for requests: with the profile's KDCs and the krb5.conf of the options.
     package func diagnosticClient(for realm: String) -> KerberosClient { clients.makeClient(for: realm) }
 
+    /// Locates the controllers of a realm's Active Directory domain, by DNS and by asking them; nil if DNS lists none, or if the profile
+    /// forbids to look for them. The answer is remembered for a while.
+    package func domainLocation(of realm: String) async -> DomainLocation? { await clients.controllers(of: realm)?.location() }
+
+    /// The site of this machine in a realm, without using the network: the profile's, or the one that the domain assigned to the current
+    /// network the last time that it was asked.
+    package func knownSite(of realm: String) async -> String? { await clients.controllers(of: realm)?.knownSite() }
+
     /// The client for the credential caches.
     package var cacheClient: KerberosClient { clients.local }
 
@@ -184,7 +192,7 @@ extension KerberosExtension {
     ///   - deadline: How long to wait for an answer.
     package func reachesKDC(of realm: String, askingFor name: String? = nil, deadline: Duration = .seconds(4)) async -> Bool {
         do throws(KerberosError) {
-            let principal = try Principal(name ?? "krbtgt/\(realm)", defaultRealm: realm)
+            let principal = try await signIns.names.principal(name ?? "krbtgt/\(realm)@\(realm)", realm: realm)
             // A separate client does not wait for the realm's other requests, does not delay them, and sees the current network.
             let client = clients.makeClient(for: realm, isProtected: false)
             _ = try await client.initialCredential(for: principal, using: .prompter(FixedAnswer(nil)), options: .init(deadline: deadline))

@@ -22,6 +22,11 @@ extension KerberosExtension {
         public var clientKeytabName: String?
         /// The socket of the agent that keeps the `KCM:` caches; nil uses krb5.conf's `kcm_socket`.
         public var cacheSocket: String?
+        /// A file that remembers the Active Directory site of each network, so that the next process need not ask the domain; nil remembers
+        /// it in this process only.
+        public var siteCacheFile: String?
+        /// How long to wait for the controllers of an Active Directory domain, each time they are asked for the site.
+        public var controllerLimit = Duration.milliseconds(1500)
         /// A private directory for the caches of further principals, used if the default cache can hold only one.
         public var additionalCacheDirectory: String?
         /// The user's name. It signs in if neither the caller nor the profile names a principal.

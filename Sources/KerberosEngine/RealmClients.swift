@@ -21,6 +21,7 @@ final class RealmClients: Sendable {
     }
 
     private let clients = Mutex<[Key: Entry]>([:])
+    private let controllers = Mutex<[String: DomainControllers]>([:])
     /// How long a guest's client is kept after its last use, in seconds. It remembers which KDCs answer.
     static let idleLimit: Double = 300
     /// The client for operations that need no realm: listing and reading caches.
@@ -65,7 +66,27 @@ final class RealmClients: Sendable {
     func makeClient(for realm: String, isProtected: Bool = true) -> KerberosClient {
         var configuration = configuration(for: realm)
         if !isProtected { configuration.armorCache = nil }
-        return KerberosClient(configuration, trace: options.trace)
+        return KerberosClient(configuration, controllers: controllers(of: realm), trace: options.trace)
+    }
+
+    /// The controllers of a realm's domain, which all clients of the realm share; nil if the profile forbids to look for them.
+    func controllers(of realm: String) -> DomainControllers? {
+        let configurations = options.configurations.filter { $0.realm == realm }
+        let site = configurations.lazy.compactMap(\.siteCode).first
+        guard site != nil || configurations.allSatisfy(\.discoversSite) else { return nil }
+        return controllers.withLock { controllers in
+            let found =
+                controllers[realm]
+                ?? DomainControllers(realm: realm, site: site, limit: options.controllerLimit, cacheFile: options.siteCacheFile)
+            controllers[realm] = found
+            return found
+        }
+    }
+
+    /// The NetBIOS name of a realm's domain, from its controllers; nil if it is no domain, none answers, or DNS is not asked for KDCs.
+    func netBIOSName(of realm: String) async -> String? {
+        guard let order = try? await client(for: realm).kdcOrder(), order.asksDNS else { return nil }
+        return await controllers(of: realm)?.location()?.netBIOSName
     }
 
     private func configuration(for realm: String) -> RealmConfiguration {

@@ -100,7 +100,17 @@ public final class SingleSignOn: CredentialExtension {
             trace: settings.trace
         )
         options.clientKeytabName = settings.clientKeytabName
+        options.siteCacheFile = Self.siteCacheFile(settings.environment)
+        if let seconds = settings.environment["KSSO_SITE_TIMEOUT"].flatMap(Double.init), seconds > 0, seconds <= 60 {
+            options.controllerLimit = .seconds(seconds)
+        }
         kerberos = KerberosExtension(options)
+    }
+
+    /// The user's file of sites, in the folder for data that can be lost (XDG Base Directory Specification); nil without a home.
+    private static func siteCacheFile(_ environment: [String: String]) -> String? {
+        let folder = environment["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        return (folder ?? environment["HOME"].map { "\($0)/.cache" }).map { "\($0)/ksso/sites.json" }
     }
 
     /// The decision for a URL, with every rule that was considered: what `ksso explain` prints. Uses neither the network nor a cache.

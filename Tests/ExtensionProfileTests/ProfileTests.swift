@@ -69,7 +69,7 @@ import Testing
         #expect(profile.report.rejection == nil)
         #expect(
             profile.report.errors.map(\.path.description).sorted() == [
-                "ExtensionData.replicationTime", "ExtensionData.requireUserPresence", "ExtensionData.siteCode",
+                "ExtensionData.cacheName", "ExtensionData.replicationTime", "ExtensionData.requireUserPresence",
                 "ExtensionData.usePlatformSSOTGT",
             ]
         )

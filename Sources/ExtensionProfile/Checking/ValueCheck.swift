@@ -97,17 +97,25 @@ extension ValueCheck {
     /// Why a text is not a realm of RFC 4120's domain style (section 6.1); nil if it is one. Because the realm is written to krb5's
     /// configuration, characters that could end a word there are refused.
     static func realmFault(_ realm: String) -> String? {
-        let letters = realm.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-            case UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"): true
-            default: false
-            }
-        }
-        guard letters, (1...255).contains(realm.utf8.count) else {
+        guard realm.utf8.allSatisfy(isOfName), (1...255).contains(realm.utf8.count) else {
             return "found \(realm.debugDescription), expected a realm such as EXAMPLE.COM (letters, digits, dots, hyphens)"
         }
         return nil
+    }
+
+    /// Whether a character is a letter, a digit, a dot, a hyphen or an underscore.
+    private static func isOfName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"): true
+        default: false
+        }
+    }
+
+    /// A site of Active Directory, which is a label of a DNS name.
+    static let site = text { name in
+        let isLabel = (1...63).contains(name.utf8.count) && name.utf8.allSatisfy { isOfName($0) && $0 != UInt8(ascii: ".") }
+        return isLabel ? nil : "found \(name.debugDescription), expected a site such as Berlin (letters, digits, hyphens, underscores)"
     }
 
     static let principal = text(principalFault)

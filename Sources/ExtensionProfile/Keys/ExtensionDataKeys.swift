@@ -26,8 +26,6 @@ extension ProfileKey {
     }
 
     private static let platformTicketReason = "no Platform SSO signs users in to this machine"
-    private static let siteReason =
-        "a site's servers are looked up by LDAP and by names in DNS that libkrb5 does not ask for; preferredKDCs names them"
 
     /// The realm, the principal, and how servers are found.
     private static let identity: [ProfileKey] = [
@@ -131,8 +129,8 @@ extension ProfileKey {
 
     /// Active Directory.
     private static let directory: [ProfileKey] = [
-        key("siteCode", .string, unused: siteReason),
-        key("useSiteAutoDiscovery", .boolean, unused: siteReason, default: .boolean(true)),
+        key("siteCode", .string, check: .site, sets: .text(\.siteCode)),
+        key("useSiteAutoDiscovery", .boolean, default: .boolean(true), sets: .flag(\.discoversSite)),
         key("requireTLSForLDAP", .boolean, unused: "this project does not use LDAP", default: .boolean(false)),
         key(
             "replicationTime",

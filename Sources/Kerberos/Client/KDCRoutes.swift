@@ -14,15 +14,15 @@ extension KerberosClient {
         _ body: @escaping @Sendable (Context, CallDeadline) throws(KerberosError) -> Value
     ) async throws(KerberosError) -> Value {
         do throws(KerberosError) {
-            var asksDNS = false
-            if !configuration.preferredKDCs.isEmpty { asksDNS = try await kdcOrder().asksDNS }
-            guard asksDNS else {
+            guard try await hasSecondRoute() else {
                 return try await performByOneRoute(subject: subject, realms: realms, deadline: limit, replies: replies, body)
             }
+            // A controller that has just answered gets the whole time, because DNS then has no better KDC.
+            let first = configuration.preferredKDCs.isEmpty ? limit : limit.map { $0 / 2 }
             return try await performByBothRoutes(
                 subject: subject,
                 realms: realms,
-                deadline: limit.map { $0 / 2 },
+                deadline: first,
                 replies: replies,
                 body
             )
@@ -66,6 +66,17 @@ extension KerberosClient {
         }
     }
 
+    /// Whether DNS is asked after the KDCs that are tried first: the preferred ones, or the nearest controllers of the domain.
+    private func hasSecondRoute() async throws(KerberosError) -> Bool {
+        guard !configuration.preferredKDCs.isEmpty || looksForControllers else { return false }
+        let order = try await kdcOrder()
+        guard order.asksDNS else { return false }
+        if !configuration.preferredKDCs.isEmpty { return true }
+        guard order.named.isEmpty else { return false }
+        // While the controllers are known not to answer, DNS is asked first, and they are not looked for.
+        return firstRoute(.own) == .discovered ? true : await locateControllers()
+    }
+
     private func performByBothRoutes<Value: Sendable>(
         subject: String,
         realms: AskedRealms,
@@ -81,8 +92,10 @@ extension KerberosClient {
         } catch  where error.isOfReach && !replies.hasReply {
             first = error
         }
+        if configuration.preferredKDCs.isEmpty { forgetControllers() } else if route == .configured { _ = await locateControllers() }
         take(route.other, .own)
         do throws(KerberosError) {
+            let limit = configuration.preferredKDCs.isEmpty ? limit.map { $0 / 2 } : limit
             return try await performByOneRoute(subject: subject, realms: realms, deadline: limit, replies: outer, body)
         } catch  where error.isOfReach {
             take(.configured, .own)
@@ -155,10 +168,11 @@ extension Context {
     }
 }
 
-/// Records whether a KDC has replied during a call, including an abandoned one, and with which message type.
+/// Records whether a KDC has replied during a call, including an abandoned one, with which message type and for which realm.
 final class ReplyNote: Sendable {
     private let flag = Atomic(false)
     private let lastTag = Atomic<UInt8>(0)
+    private let realm = Mutex<String?>(nil)
     private let outer: ReplyNote?
     private let action: @Sendable () -> Void
 
@@ -175,18 +189,23 @@ final class ReplyNote: Sendable {
     /// Whether the last reply was an AS-REP (RFC 4120 section 5.4.2), readable or not.
     var lastIsTicket: Bool { lastTag.load(ordering: .acquiring) == 0x6b }
 
-    private func note(tag: UInt8) {
+    /// The realm whose KDC sent the last reply; nil before the first.
+    var lastRealm: String? { realm.withLock { $0 } }
+
+    private func note(tag: UInt8, from realm: String) {
+        self.realm.withLock { $0 = realm }
         lastTag.store(tag, ordering: .releasing)
         flag.store(true, ordering: .releasing)
         action()
-        outer?.note(tag: tag)
+        outer?.note(tag: tag, from: realm)
     }
 
     /// Called by libkrb5 with a KDC's reply, or with the reason why none came (`krb5_post_recv_fn`).
-    fileprivate static let callback: krb5_post_recv_fn = { _, data, code, _, _, reply, _ in
+    fileprivate static let callback: krb5_post_recv_fn = { _, data, code, realm, _, reply, _ in
         if code == 0, let reply, let data {
             let tag = reply.pointee.length > 0 ? reply.pointee.data.pointee : 0
-            Unmanaged<ReplyNote>.fromOpaque(data).takeUnretainedValue().note(tag: UInt8(bitPattern: tag))
+            let name = realm.map { String(copying: $0.pointee) } ?? ""
+            Unmanaged<ReplyNote>.fromOpaque(data).takeUnretainedValue().note(tag: UInt8(bitPattern: tag), from: name)
         }
         return code
     }

@@ -19,6 +19,8 @@ public final class KerberosClient: Sendable {
     /// The realm's configuration.
     public let configuration: RealmConfiguration
     private let trace: (@Sendable (String) -> Void)?
+    /// The controllers of the realm's domain, which are tried before the KDCs that DNS lists for the whole realm; nil looks for none.
+    private let controllers: DomainControllers?
     let clockOffset: ClockOffset
     /// The copies of tickets that requests use.
     let drafts = DraftCaches()
@@ -36,6 +38,10 @@ public final class KerberosClient: Sendable {
     }
 
     private struct State {
+        /// The controllers that were located, in krb5.conf's syntax.
+        var located: [String] = []
+        /// Those of them that change passwords; empty if krb5.conf names others.
+        var passwordServers: [String] = []
         /// Until when KDCs from DNS are tried first, because the preferred ones did not answer; scopes without an entry use the
         /// configuration.
         var discoveredUntil: [KDCScope: ContinuousClock.Instant] = [:]
@@ -55,11 +61,26 @@ public final class KerberosClient: Sendable {
     ///   - configuration: The realm and the files behind it.
     ///   - trace: Receives libkrb5's trace messages on the realm's thread. They contain no secrets.
     public convenience init(_ configuration: RealmConfiguration, trace: (@Sendable (String) -> Void)? = nil) {
-        self.init(configuration, clockOffset: ClockOffset(configuration.clockOffset), trace: trace)
+        self.init(configuration, controllers: nil, trace: trace)
     }
 
-    private init(_ configuration: RealmConfiguration, clockOffset: ClockOffset, trace: (@Sendable (String) -> Void)?) {
+    /// Creates a client that, where it would ask DNS for the realm's KDCs, first tries the nearest controllers of the domain.
+    package convenience init(
+        _ configuration: RealmConfiguration,
+        controllers: DomainControllers?,
+        trace: (@Sendable (String) -> Void)? = nil
+    ) {
+        self.init(configuration, controllers: controllers, clockOffset: ClockOffset(configuration.clockOffset), trace: trace)
+    }
+
+    private init(
+        _ configuration: RealmConfiguration,
+        controllers: DomainControllers?,
+        clockOffset: ClockOffset,
+        trace: (@Sendable (String) -> Void)?
+    ) {
         self.configuration = configuration
+        self.controllers = controllers
         self.trace = trace
         self.clockOffset = clockOffset
         func localWorker() -> RealmWorker { RealmWorker(configuration, clockOffset: clockOffset, isLocal: true, trace: trace) }
@@ -77,7 +98,7 @@ public final class KerberosClient: Sendable {
             if let client = state.forCertificates { return client }
             var configuration = configuration
             configuration.signsInByCertificateAlone = true
-            let client = KerberosClient(configuration, clockOffset: clockOffset, trace: trace)
+            let client = KerberosClient(configuration, controllers: controllers, clockOffset: clockOffset, trace: trace)
             state.forCertificates = client
             return client
         }
@@ -90,7 +111,14 @@ public final class KerberosClient: Sendable {
     private func makeWorker(_ state: State) -> RealmWorker {
         let own: Set<String> = state.route(.own) == .discovered ? [configuration.realm] : []
         let realms = own.union(state.route(.trusted) == .discovered ? state.trustedRealms ?? [] : [])
-        return RealmWorker(realms.isEmpty ? configuration : configuration.findingInDNS(realms), clockOffset: clockOffset, trace: trace)
+        var configuration = realms.isEmpty ? configuration : configuration.findingInDNS(realms)
+        // They precede what DNS lists: with no other KDC named at once, else after the preferred ones.
+        if state.route(.own) == (self.configuration.preferredKDCs.isEmpty ? .configured : .discovered) {
+            configuration.preferredKDCs += state.located
+            // A password is then changed where the next sign-in is sent, before the change has reached the other controllers.
+            configuration.standardPasswordServers = state.passwordServers
+        }
+        return RealmWorker(configuration, clockOffset: clockOffset, trace: trace)
     }
 
     /// Runs a local call that waits for no other process.
@@ -154,6 +182,42 @@ public final class KerberosClient: Sendable {
         let names = realms.sorted().joined(separator: ", ")
         trace?("KDCs of \(names): no preferred KDC answers; querying DNS for others.\n")
     }
+
+    /// Whether the realm may be a domain, whose controllers are looked for.
+    var looksForControllers: Bool { controllers != nil }
+
+    /// Locates the controllers of the domain, so that the route that would ask DNS tries them first, if one of them answers.
+    ///
+    /// - Returns: Whether one does.
+    func locateControllers() async -> Bool {
+        guard let controllers else { return false }
+        let location = await controllers.locationInTime()
+        let isAnswered = location?.controllers.contains { $0.latency != nil } ?? false
+        let entries = isAnswered ? location?.controllers.map(\.address.description) ?? [] : []
+        let namesServer = await namesPasswordServer()
+        let servers = isAnswered && !namesServer ? location?.passwordServers ?? [] : []
+        state.withLock { state in
+            guard state.located != entries || state.passwordServers != servers else { return }
+            (state.located, state.passwordServers) = (entries, servers)
+            queues.network.setWorker(makeWorker(state))
+        }
+        if !entries.isEmpty { trace?("Controllers of \(configuration.realm), the nearest first: \(entries.joined(separator: ", "))\n") }
+        return !entries.isEmpty
+    }
+
+    /// Whether krb5.conf names a server that changes passwords.
+    private func namesPasswordServer() async -> Bool {
+        let named = try? await perform { [realm = configuration.realm] context throws(KerberosError) in
+            try context.values(["realms", realm, "kpasswd_server"]) + context.values(["realms", realm, "admin_server"])
+        }
+        return named?.isEmpty == false
+    }
+
+    /// Whether a controller of the domain was located that changes passwords.
+    func knowsPasswordController() async -> Bool { await controllers?.locationInTime()?.passwordServers.isEmpty == false }
+
+    /// Looks for the controllers again the next time, because none of them answered.
+    func forgetControllers() { controllers?.forget() }
 
     /// The other realms for which DNS is used after the preferred KDCs; makes no network request.
     func trustedRealmsInDNS() async throws(KerberosError) -> Set<String> {

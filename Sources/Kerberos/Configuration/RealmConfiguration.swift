@@ -29,6 +29,8 @@ public struct RealmConfiguration: Sendable, Hashable {
     public var armorCache: CredentialCacheName?
     /// Realms whose KDCs in the files are ignored too, so that libkrb5 asks DNS: the files may repeat the preferred KDCs.
     var realmsWithoutKDCs: Set<String> = []
+    /// The servers that change passwords, if the files name none (`kpasswd_server`).
+    var standardPasswordServers: [String] = []
     /// Whether PKINIT is libkrb5's only pre-authentication mechanism. Otherwise libkrb5 tries others after a certificate fails, and its
     /// prompts for a one-time password or for SAM look like those for a PIN: it would send the PIN to the KDC.
     var signsInByCertificateAlone = false
@@ -71,7 +73,7 @@ public struct RealmConfiguration: Sendable, Hashable {
 extension RealmConfiguration {
     /// Creates the profile for `krb5_init_context_profile`; the caller releases it.
     func makeProfile() throws(KerberosError) -> profile_t {
-        let source = ProfileSource(overlay: overlay, prepended: prepended, defaults: Self.defaults, base: try openBase())
+        let source = ProfileSource(overlay: overlay, prepended: prepended, defaults: defaults, base: try openBase())
         var table = ProfileSource.table
         var profile: profile_t?
         let status = profile_init_vtable(&table, Unmanaged.passRetained(source).toOpaque(), &profile)
@@ -116,7 +118,11 @@ extension RealmConfiguration {
 
     /// Defaults that the files can override. TCP comes first: large replies require it, and a slow KDC gets no retransmissions, so that a
     /// wrong password is not sent to a second KDC.
-    private static let defaults: [[String]: [String]] = [["libdefaults", "udp_preference_limit"]: ["1"]]
+    private var defaults: [[String]: [String]] {
+        var relations = [["libdefaults", "udp_preference_limit"]: ["1"]]
+        if !standardPasswordServers.isEmpty { relations[["realms", realm, "kpasswd_server"]] = standardPasswordServers }
+        return relations
+    }
 
     private func openBase() throws(KerberosError) -> profile_t? {
         switch base {

@@ -19,6 +19,7 @@ extension KerberosClient {
         }
         if isKnown { return true }
         guard asksDNS else { return false }
+        if await knowsPasswordController() { return true }
         // libkrb5 asks for the password service first, then for the administration service, which has the same server.
         async let udp = NameService.serviceRecords("_kpasswd._udp.\(realm)", secondsPerServer: secondsPerServer)
         async let tcp = NameService.serviceRecords("_kpasswd._tcp.\(realm)", secondsPerServer: secondsPerServer)

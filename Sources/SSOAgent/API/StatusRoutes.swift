@@ -18,7 +18,7 @@ extension AgentAPI {
     private func document() async -> StatusDocument {
         var document: StatusDocument
         do throws(KerberosError) {
-            document = StatusDocument(try await served.kerberos.sessions())
+            document = await StatusDocument(try served.kerberos.sessions(), of: served.kerberos)
         } catch {
             document = StatusDocument(sessions: [])
             document.failure = "\(error)"
@@ -55,15 +55,19 @@ extension AgentAPI {
 }
 
 extension StatusDocument {
-    /// Creates the document for the engine's sessions.
-    package init(_ list: SessionList) {
-        self.init(sessions: list.sessions.map { Session($0) })
+    /// Creates the document for the sessions of an engine.
+    package init(_ list: SessionList, of kerberos: KerberosExtension) async {
+        var sessions: [Session] = []
+        for session in list.sessions { sessions.append(Session(session, site: await kerberos.knownSite(of: session.realm))) }
+        self.init(sessions: sessions)
     }
 }
 
 extension StatusDocument.Session {
     /// Converts a session of the engine.
-    package init(_ session: KerberosEngine.Session) {
+    ///
+    /// - Parameter site: The site of this machine in the session's realm, if it is known.
+    package init(_ session: KerberosEngine.Session, site: String? = nil) {
         self.init(
             realm: session.realm,
             principal: session.principal.description,
@@ -74,6 +78,7 @@ extension StatusDocument.Session {
             ticketExpires: session.ticketExpires,
             renewUntil: session.renewUntil,
             passwordExpires: session.passwordExpires,
+            site: site,
             services: session.services.map { .init(service: $0.principal.description, expires: $0.expires) }
         )
     }

@@ -42,6 +42,8 @@ public struct StatusDocument: Codable, Sendable, Hashable {
         public var renewUntil: Date?
         /// When the password expires; null if it is not known.
         public var passwordExpires: Date?
+        /// The Active Directory site of this machine in the realm; null if it is not known.
+        public var site: String?
         /// The valid service tickets.
         public var services: [Service]
 
@@ -56,6 +58,7 @@ public struct StatusDocument: Codable, Sendable, Hashable {
             ticketExpires: Date,
             renewUntil: Date?,
             passwordExpires: Date?,
+            site: String? = nil,
             services: [Service]
         ) {
             self.realm = realm
@@ -67,6 +70,7 @@ public struct StatusDocument: Codable, Sendable, Hashable {
             self.ticketExpires = ticketExpires
             self.renewUntil = renewUntil
             self.passwordExpires = passwordExpires
+            self.site = site
             self.services = services
         }
 
@@ -82,6 +86,7 @@ public struct StatusDocument: Codable, Sendable, Hashable {
             try container.encode(ticketExpires, forKey: .ticketExpires)
             try container.encode(renewUntil, forKey: .renewUntil)
             try container.encode(passwordExpires, forKey: .passwordExpires)
+            try container.encode(site, forKey: .site)
             try container.encode(services, forKey: .services)
         }
     }

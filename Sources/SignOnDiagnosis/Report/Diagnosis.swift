@@ -34,9 +34,9 @@ package struct DiagnosticCheck: Sendable, Hashable, Codable {
         case skipped
     }
 
-    /// A short stable name: `profile`, `configuration`, `host`, `name`, `dns`, `kdc`, `clock`, `account`, `cache`, `visibility`, `session`,
-    /// `expiry`, `service`, `keytab`, `challenge`, `token`, `mutualAuthentication`, `browser`, `git`, `proxy`. New ones may be added, and
-    /// one may occur several times, such as once for each KDC.
+    /// A short stable name: `profile`, `configuration`, `host`, `name`, `dns`, `site`, `kdc`, `clock`, `account`, `cache`, `visibility`,
+    /// `session`, `expiry`, `service`, `keytab`, `challenge`, `token`, `mutualAuthentication`, `browser`, `git`, `proxy`. New ones may be
+    /// added, and one may occur several times, such as once for each KDC.
     package let name: String
     /// The result of the check.
     package let verdict: Verdict

@@ -23,7 +23,7 @@ struct DiagnosticStep: Sendable {
 
     /// All steps, in the order in which a sign-on passes the layers. The cache precedes the session that it contains.
     static let all: [DiagnosticStep] = [
-        .configuration, .host, .name, .locations, .keyDistributionCenters, .clock, .account, .cache, .visibility, .session, .expiry,
+        .configuration, .host, .name, .locations, .site, .keyDistributionCenters, .clock, .account, .cache, .visibility, .session, .expiry,
         .service, .keytab, .challenge, .token, .browsers, .git, .proxyClients,
     ]
 

@@ -46,6 +46,10 @@ public struct ExtensionConfiguration: Sendable, Hashable, Codable {
     public var domainRealmMapping: [String: [String]] = [:]
     /// The KDCs to try first, in order: `preferredKDCs`.
     public var preferredKDCs: [PreferredKDC] = []
+    /// The Active Directory site whose controllers are preferred: `siteCode`. Nil asks the domain for the site of this machine's network.
+    public var siteCode: String?
+    /// Whether the nearest controllers are looked for if ``siteCode`` names no site: `useSiteAutoDiscovery`.
+    public var discoversSite = true
     /// When sessions end without a sign-out.
     public var sessionLimits = SessionLimits()
     /// The fraction of its lifetime after which a ticket is renewed or reacquired: `RenewAtFraction`. Nil means two thirds.
@@ -123,6 +127,8 @@ extension ExtensionConfiguration {
         try container.decode(.isDefaultRealm, into: &isDefaultRealm)
         try container.decode(.domainRealmMapping, into: &domainRealmMapping)
         try container.decode(.preferredKDCs, into: &preferredKDCs)
+        try container.decode(.siteCode, into: &siteCode)
+        try container.decode(.discoversSite, into: &discoversSite)
         try container.decode(.sessionLimits, into: &sessionLimits)
         try container.decode(.renewalFraction, into: &renewalFraction)
         try container.decode(.screenLockedBehavior, into: &screenLockedBehavior)

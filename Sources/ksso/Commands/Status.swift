@@ -42,7 +42,7 @@ struct Status: AsyncParsableCommand {
             let list = try await sso.sessions()
             for damage in list.damagedCaches { Console.report("warning: \(damage)") }
             if !quiet {
-                if json { try Console.printJSON(document(list)) } else { show(list, sso) }
+                if json { try Console.printJSON(await document(list, sso)) } else { await show(list, sso) }
             }
             let limit = Date().addingTimeInterval(validFor?.seconds ?? 0)
             guard list.sessions.contains(where: { $0.isSignedIn && $0.isValid(at: limit) }) else {
@@ -71,15 +71,15 @@ struct Status: AsyncParsableCommand {
         }
     }
 
-    private func document(_ list: SessionList) -> StatusDocument {
+    private func document(_ list: SessionList, _ sso: SingleSignOn) async -> StatusDocument {
         let runtime = RuntimeDirectory(environment: ProcessInfo.processInfo.environment)
-        var document = StatusDocument(list)
+        var document = await StatusDocument(list, of: sso.kerberos)
         document.agent = runtime.isServed || runtime.lockHolder != nil
         document.cacheMode = runtime.cacheSocket == nil ? "system" : "agent"
         return document
     }
 
-    private func show(_ list: SessionList, _ sso: SingleSignOn) {
+    private func show(_ list: SessionList, _ sso: SingleSignOn) async {
         for session in list.sessions {
             let mark = session.isDefault ? " (default)" : ""
             let verb = session.isSignedIn ? "signed in until" : "expired at"
@@ -87,6 +87,7 @@ struct Status: AsyncParsableCommand {
             Console.print(line, highlighting: verb, in: session.isSignedIn ? nil : .red)
             if let limit = session.renewUntil { Console.print("    renewable until \(limit.localTextWithTimeLeft)") }
             Console.print("    in \(session.cache), acquired by \(session.acquiredBy.text)")
+            if let site = await sso.kerberos.knownSite(of: session.realm) { Console.print("    in the site \(site)") }
             if let notice = session.passwordNotice(sso.kerberos.passwordRules(for: session.realm)) { Console.print("    \(notice)") }
             for service in session.services { Console.print("    \(service.principal) until \(service.expires.localTextWithTimeLeft)") }
         }
@@ -131,7 +132,7 @@ struct StatusWatch {
     private func document(_ agent: AgentClient?, _ sso: SingleSignOn?, _ losses: inout Int) async throws -> StatusDocument? {
         guard let agent else {
             guard let sso else { return nil }
-            return StatusDocument(try await sso.sessions())
+            return await StatusDocument(try sso.sessions(), of: sso.kerberos)
         }
         do throws(AuthorizationError) {
             var document = try await agent.status()

@@ -86,7 +86,7 @@ struct StatusTests {
         #expect(Set(document.keys) == ["agent", "cacheMode", "sessions"])
         let session = try #require((document["sessions"] as? [[String: Any]])?.first)
         let keys: Set = [
-            "realm", "principal", "isDefault", "signedIn", "acquiredBy", "cache", "ticketExpires", "renewUntil", "passwordExpires",
+            "realm", "principal", "isDefault", "signedIn", "acquiredBy", "cache", "ticketExpires", "renewUntil", "passwordExpires", "site",
             "services",
         ]
         #expect(Set(session.keys) == keys)

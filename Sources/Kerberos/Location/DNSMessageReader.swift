@@ -60,7 +60,7 @@ struct DNSMessageReader {
     }
 
     /// The index after a name in the message: after its last label, or after a pointer.
-    private func endOfName(at start: Int) -> Int? {
+    func endOfName(at start: Int) -> Int? {
         var index = start
         while index < bytes.count {
             switch bytes[index] {
@@ -74,7 +74,7 @@ struct DNSMessageReader {
     }
 
     /// Reads a name and follows its pointers. Each pointer must lead backwards, so that the loop ends.
-    private func name(at start: Int) -> String? {
+    func name(at start: Int) -> String? {
         var labels: [String] = []
         var index = start
         var limit = start

@@ -150,10 +150,14 @@ extension KerberosExtension {
         policy.signInRules(of: realm).userNameLabel.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Returns the principal for a name. A name without a realm is in the given realm, else in the default realm. A realm that differs from
-    /// a known one only in case is replaced by the known one.
+    /// Returns the principal for a name as people write it. A name without a realm is in the given realm, else in the default realm. A
+    /// realm that differs from a known one only in case is replaced by the known one.
     ///
-    /// - Throws: `KerberosError`; `malformedPrincipal` for a Windows logon name, such as `DOMAIN\user`.
+    /// A name with a lower-case letter after the @, and with no such realm, is a user principal name of Active Directory, which the KDC of
+    /// the given realm, else of the default realm, replaces at the sign-in. The realm of `DOMAIN\user` is the one of that Windows domain;
+    /// to find it, controllers may be asked.
+    ///
+    /// - Throws: `KerberosError`; `malformedPrincipal` for a Windows domain that no known realm matches.
     public func principal(_ name: String, realm: String? = nil) async throws(KerberosError) -> Principal {
         try await signIns.names.principal(name, realm: realm)
     }

@@ -54,6 +54,12 @@ public struct Principal: Hashable, Sendable {
     /// Hashes the name.
     public func hash(into hasher: inout Hasher) { hasher.combine(description) }
 
+    /// Creates an enterprise name (RFC 6806 section 5), such as the user principal name `alice@example.com` of Active Directory, whose
+    /// suffix is no realm. The given realm's KDC finds the account and replaces the name by the canonical one.
+    package init(enterprise name: String, realm: String) throws(KerberosError) {
+        try self.init("\(Self.escaped(name))@\(Self.escaped(realm))")
+    }
+
     /// Creates the principal of a service on a host; without a realm the KDC is asked for a referral.
     public init(service: String, host: String, realm: String? = nil) throws(KerberosError) {
         try self.init("\(Self.escaped(service))/\(Self.escaped(host))@\(Self.escaped(realm ?? ""))")
@@ -64,6 +70,18 @@ public struct Principal: Hashable, Sendable {
         self.realm = realm
         self.description = description
     }
+
+    /// Whether this is an enterprise name (RFC 6806 section 5), which the KDC replaces: a single component that contains an @.
+    package var isEnterpriseName: Bool { components.count == 1 && components[0].contains("@") }
+
+    /// Whether the realm may be the suffix of a user principal name instead, because it contains a lower-case letter and belongs to a name
+    /// of one component. Realms, and those of Active Directory always, are in capital letters.
+    package var mayBeEnterpriseName: Bool {
+        components.count == 1 && realm.utf8.contains { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
+    }
+
+    /// Whether the account may be in another realm than the name says, because the KDC chooses it.
+    package var mayBeOfAnyRealm: Bool { isEnterpriseName || mayBeEnterpriseName }
 
     /// Whether this is a ticket-granting service: `krbtgt/REALM@REALM`.
     public var isTicketGrantingService: Bool { components.count == 2 && components[0] == "krbtgt" }
@@ -120,8 +138,11 @@ public struct Principal: Hashable, Sendable {
 }
 
 extension Principal: CustomStringConvertible {
-    /// The name for messages, without the trailing `@` of an empty realm.
-    var displayName: String { realm.isEmpty ? String(description.dropLast()) : description }
+    /// The name for messages: without the trailing `@` of an empty realm, and an enterprise name as it was typed.
+    package var displayName: String {
+        if isEnterpriseName { return components[0] }
+        return realm.isEmpty ? String(description.dropLast()) : description
+    }
 }
 
 extension Principal {
@@ -136,7 +157,7 @@ extension Principal {
     }
 
     /// Lends libkrb5's structure for the duration of the call. A name of two components gets the type of a host-based service, so that the
-    /// KDC may answer with a referral.
+    /// KDC may answer with a referral, and an enterprise name its own type, by which the KDC looks for it among all names of its accounts.
     func withRaw<Value>(
         in context: Context,
         _ body: (krb5_principal) throws(KerberosError) -> Value
@@ -146,6 +167,7 @@ extension Principal {
         guard let raw else { throw KerberosError(.malformedPrincipal, subject: description, message: "this is not a principal name.") }
         defer { krb5_free_principal(context.raw, raw) }
         if components.count == 2, !isTicketGrantingService { raw.pointee.type = KRB5_NT_SRV_HST }
+        if isEnterpriseName { raw.pointee.type = KRB5_NT_ENTERPRISE_PRINCIPAL }
         return try body(raw)
     }
 }
@@ -166,6 +188,7 @@ extension String {
         return result
     }
 
+    /// Copies a counted string of libkrb5.
     init(copying data: krb5_data) {
         guard let start = data.data, data.length > 0 else {
             self = ""

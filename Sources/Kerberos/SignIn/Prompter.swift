@@ -154,7 +154,7 @@ final class PrompterBridge {
             prompts: prompts.indices.map { index in
                 PromptRequest.Prompt(
                     kind: PromptRequest.Kind(types?[index]),
-                    text: String(cString: prompts[index].prompt),
+                    text: String(cString: prompts[index].prompt).replacing(principal.description, with: principal.displayName),
                     isHidden: prompts[index].hidden != 0
                 )
             }

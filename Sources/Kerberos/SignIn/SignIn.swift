@@ -17,7 +17,7 @@ extension KerberosClient {
         options: InitialCredentialOptions = .init()
     ) async throws(KerberosError) -> Credential {
         let client = if case .certificate = source { forCertificates } else { self }
-        return try await client.performWithArmor(subject: principal.description, deadline: options.deadline) {
+        return try await client.performWithArmor(subject: principal.displayName, deadline: options.deadline) {
             context,
             armor,
             deadline throws(KerberosError) in
@@ -55,12 +55,12 @@ extension KerberosClient {
         deadline: Duration? = nil
     ) async throws(KerberosError) -> Credential {
         let draft = try await draft(of: cache)
-        return try await performOnNetwork(subject: principal.description, deadline: deadline) { context, _ throws(KerberosError) in
+        return try await performOnNetwork(subject: principal.displayName, deadline: deadline) { context, _ throws(KerberosError) in
             try context.withDraft(draft) { raw throws(KerberosError) in
                 try principal.withRaw(in: context) { client throws(KerberosError) in
                     var credential = krb5_creds()
                     let status = krb5_get_renewed_creds(context.raw, &credential, client, raw, nil)
-                    try context.check(status, .renew, subject: principal.description, client: principal.description)
+                    try context.check(status, .renew, subject: principal.displayName, client: principal.description)
                     defer { krb5_free_cred_contents(context.raw, &credential) }
                     return try Credential(copying: &credential, context: context)
                 }
@@ -99,14 +99,16 @@ extension Context {
         let raw = raw
         return try principal.withRaw(in: self) { client throws(KerberosError) in
             var requested: UnsafeMutablePointer<krb5_get_init_creds_opt>?
-            try check(krb5_get_init_creds_opt_alloc(raw, &requested), .signIn, subject: principal.description)
+            try check(krb5_get_init_creds_opt_alloc(raw, &requested), .signIn, subject: principal.displayName)
             defer { krb5_get_init_creds_opt_free(raw, requested) }
             options.apply(to: requested)
+            // Otherwise the ticket would be for the enterprise name itself, which no other program knows.
+            if principal.isEnterpriseName { krb5_get_init_creds_opt_set_canonicalize(requested, 1) }
             try protect(requested, with: armor)
             let expiry = PasswordExpiry()
             let note = Unmanaged.passUnretained(expiry).toOpaque()
             let noted = krb5_get_init_creds_opt_set_expire_callback(raw, requested, PasswordExpiry.callback, note)
-            try check(noted, .signIn, subject: principal.description)
+            try check(noted, .signIn, subject: principal.displayName)
 
             var prompter: (any Prompter)?
             var isForCertificate = false
@@ -129,9 +131,10 @@ extension Context {
                 defer { krb5_init_creds_free(raw, exchange) }
                 do throws(KerberosError) {
                     let status = krb5_init_creds_init(raw, client, PrompterBridge.callback, data, 0, requested, &exchange)
-                    try check(status, .signIn, subject: principal.description)
+                    try check(status, .signIn, subject: principal.displayName)
                     if let service { try check(krb5_init_creds_set_service(raw, exchange, service), .signIn, subject: service) }
                     var credential = try finish(exchange, for: principal, using: source)
+                    try credential.client.checkAnswer(to: principal, from: replies?.lastRealm)
                     credential.passwordExpires = expiry.date(at: credential.times.authenticated)
                     return credential
                 } catch {
@@ -152,11 +155,11 @@ extension Context {
     ) throws(KerberosError) {
         guard LibraryPlugin.pkinit.isAvailable(in: self) else {
             let message = "signing in with a certificate requires libkrb5's PKINIT plugin: install krb5-pkinit."
-            throw KerberosError(.certificateRefused, subject: principal.description, message: message)
+            throw KerberosError(.certificateRefused, subject: principal.displayName, message: message)
         }
         guard let identity else { return }
         let status = krb5_get_init_creds_opt_set_pa(raw, options, "X509_user_identity", identity)
-        try check(status, .signIn, subject: principal.description)
+        try check(status, .signIn, subject: principal.displayName)
     }
 
     private func finish(
@@ -169,23 +172,23 @@ extension Context {
         case .password(let password):
             // A C string would end there, so a different password would be sent.
             guard !password.withUnsafeBytes({ $0.contains(0) }) else {
-                throw KerberosError(.wrongPassword, subject: principal.description, message: "a password cannot contain a NUL byte.")
+                throw KerberosError(.wrongPassword, subject: principal.displayName, message: "a password cannot contain a NUL byte.")
             }
             let status = password.withCString { krb5_init_creds_set_password(raw, exchange, $0) }
-            try check(status, .signIn, subject: principal.description)
-            try run(exchange, .signIn, subject: principal.description)
+            try check(status, .signIn, subject: principal.displayName)
+            try run(exchange, .signIn, subject: principal.displayName)
         case .prompter, .certificate:
-            try run(exchange, .signIn, subject: principal.description)
+            try run(exchange, .signIn, subject: principal.displayName)
         case .keytab, .clientKeytab:
-            try withKeytab(source, subject: principal.description) { keytab throws(KerberosError) in
+            try withKeytab(source, subject: principal.displayName) { keytab throws(KerberosError) in
                 let status = krb5_init_creds_set_keytab(raw, exchange, keytab)
-                try check(status, .signInWithKeytab, subject: principal.description)
+                try check(status, .signInWithKeytab, subject: principal.displayName)
                 // The keytab must outlive the exchange, which reads it.
-                try run(exchange, .signInWithKeytab, subject: principal.description)
+                try run(exchange, .signInWithKeytab, subject: principal.displayName)
             }
         }
         var credential = krb5_creds()
-        try check(krb5_init_creds_get_creds(raw, exchange, &credential), .signIn, subject: principal.description)
+        try check(krb5_init_creds_get_creds(raw, exchange, &credential), .signIn, subject: principal.displayName)
         defer { krb5_free_cred_contents(raw, &credential) }
         return try Credential(copying: &credential, context: self)
     }
@@ -213,6 +216,22 @@ extension Context {
         guard let bytes = text.data, text.length > 0 else { return nil }
         let words = UnsafeRawBufferPointer(start: bytes, count: Int(text.length)).prefix { $0 != 0 }
         return words.isEmpty ? nil : String(decoding: words, as: UTF8.self).escapedForDisplay(limit: 200)
+    }
+}
+
+extension Principal {
+    /// Checks the client of a ticket. A KDC replaces a name only by one of its own realm (RFC 6806 section 7), which is the requested one,
+    /// or one that another KDC referred to. libkrb5 compares the names only if it did not request a canonical one.
+    ///
+    /// - Parameter realm: The realm whose KDC sent the last reply.
+    func checkAnswer(to name: Principal, from realm: String?) throws(KerberosError) {
+        let issuer = realm ?? name.realm
+        // A domain's realm may be configured in another case.
+        guard self.realm.uppercased() != issuer.uppercased() else { return }
+        let message =
+            "the KDC of \(issuer) issued a ticket for \(description), which is in another realm; the ticket was discarded. Sign in with "
+            + "the principal of the account, and tell your administrator."
+        throw KerberosError(.policyRefused, subject: name.displayName, message: message)
     }
 }
 

@@ -44,7 +44,7 @@ struct PasswordCredential: SignInCredential {
             let ticket = try await exchange.client(for: principal.realm).initialCredential(for: principal, using: source, options: options)
             return SignInTicket(ticket, password: password)
         } catch  where error.code == .passwordExpired {
-            throw expired(error, exchange.passwords)
+            throw expired(error, in: principal.realm, exchange.passwords)
         }
     }
 
@@ -69,7 +69,9 @@ struct PasswordCredential: SignInCredential {
             let ticket = try await client.initialCredential(for: principal, using: .prompter(memory), options: options)
             return SignInTicket(ticket, clockOffset: client.learnedClockOffset, password: memory.lastPassword)
         } catch  where error.code == .passwordExpired {
-            guard exchange.passwords.rules(for: principal.realm).isChangedHere else { throw expired(error, exchange.passwords) }
+            guard exchange.passwords.rules(for: principal.realm).isChangedHere else {
+                throw expired(error, in: principal.realm, exchange.passwords)
+            }
             let new = try await exchange.passwords.changeExpired(of: principal, asking: memory, client: client)
             let changed = exchange.now
             let ticket: Credential
@@ -86,9 +88,8 @@ struct PasswordCredential: SignInCredential {
     }
 
     /// The error for an expired password, with the place to change it if that is not here.
-    private func expired(_ error: KerberosError, _ passwords: PasswordChanges) -> KerberosError {
-        guard let realm = error.subject.split(separator: "@").last else { return error }
-        let rules = passwords.rules(for: String(realm))
+    private func expired(_ error: KerberosError, in realm: String, _ passwords: PasswordChanges) -> KerberosError {
+        let rules = passwords.rules(for: realm)
         if let url = rules.changeURL { return error.saying("the password has expired. Change it at \(url), then sign in again.") }
         guard !rules.isChangeAllowed else { return error }
         return error.saying("the password has expired, and \(rules.sourceName) does not allow password changes. Ask your administrator.")

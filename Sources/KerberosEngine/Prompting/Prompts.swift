@@ -118,7 +118,7 @@ extension SignIns {
         _ = try await exchange.permissions.permitted(source, realm: principal.realm)
         let question = Question(of: principal, source, under: exchange.permissions.policy)
         return try await prompts.ask(question, prompter) { [self] (source) async throws(KerberosError) in
-            try await signIn(question.principal.description, using: source, options: options).session
+            try await signIn(question.principal, using: source, options: options).session
         }
     }
 }

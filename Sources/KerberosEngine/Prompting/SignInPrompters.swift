@@ -65,7 +65,7 @@ struct CurrentPasswordPrompter: Prompter {
     func answers(to request: PromptRequest) throws -> [Secret] {
         let prompts = request.prompts.map { prompt in
             guard prompt.kind == .password else { return prompt }
-            return .init(kind: .password, text: "Current password for \(request.principal)", isHidden: prompt.isHidden)
+            return .init(kind: .password, text: "Current password for \(request.principal.displayName)", isHidden: prompt.isHidden)
         }
         return try prompter.answers(to: PromptRequest(request, prompts: prompts))
     }

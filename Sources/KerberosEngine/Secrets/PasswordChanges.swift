@@ -32,16 +32,17 @@ final class PasswordChanges: Sendable {
         try await check(new, for: principal, current: current)
         let client = clients.makeClient(for: principal.realm)
         try await checkServer(for: principal, client)
-        try await client.changePassword(of: principal, from: current, to: new)
-        return await noteChange(of: principal, to: new, client: client)
+        let credential = try await client.passwordChangeCredential(for: principal, using: .password(current))
+        try await client.changePassword(with: credential, to: new)
+        return await noteChange(of: credential.client, to: new, client: client)
     }
 
     /// Changes a principal's password, and prompts for the current one and the new one.
     func change(of name: String?, realm: String?, prompt: any Prompter) async throws(KerberosError) -> PasswordChange {
         let principal = try await check(of: name, realm: realm)
         let client = clients.makeClient(for: principal.realm)
-        let new = try await change(of: principal, asking: PasswordMemory(prompt), client: client)
-        return await noteChange(of: principal, to: new, client: client)
+        let (new, account) = try await change(of: principal, asking: PasswordMemory(prompt), client: client)
+        return await noteChange(of: account, to: new, client: client)
     }
 
     /// Changes a password that has expired, during a sign-in. Afterwards `memory` answers with the new password.
@@ -50,18 +51,20 @@ final class PasswordChanges: Sendable {
         asking memory: PasswordMemory,
         client: KerberosClient
     ) async throws(KerberosError) -> Secret {
-        memory.announce("The password of \(principal) has expired and must be changed.")
-        let new = try await change(of: principal, asking: memory, client: client)
-        await secrets?.replace(of: principal, with: new)
+        memory.announce("The password of \(principal.displayName) has expired and must be changed.")
+        let (new, account) = try await change(of: principal, asking: memory, client: client)
+        await secrets?.replace(of: account, with: new)
         return new
     }
 
     /// Changes a password by prompting for it. Afterwards `memory` answers with the new password.
+    ///
+    /// - Returns: The new password, and the canonical name of the account, under which passwords are stored.
     private func change(
         of principal: Principal,
         asking memory: PasswordMemory,
         client: KerberosClient
-    ) async throws(KerberosError) -> Secret {
+    ) async throws(KerberosError) -> (password: Secret, account: Principal) {
         try await checkServer(for: principal, client)
         let current = InitialCredentialSource.prompter(CurrentPasswordPrompter(memory))
         let credential = try await client.passwordChangeCredential(for: principal, using: current)
@@ -74,7 +77,7 @@ final class PasswordChanges: Sendable {
                 try await check(new, for: principal, current: memory.lastPassword)
                 try await client.changePassword(with: credential, to: new)
                 memory.take(new)
-                return new
+                return (new, credential.client)
             } catch  where error.code == .passwordRefused && attemptsLeft > 0 {
                 banner = error.message.capitalizedSentence
             }
@@ -107,14 +110,14 @@ final class PasswordChanges: Sendable {
         if let url = rules.changeURL {
             throw KerberosError(
                 .policyRefused,
-                subject: principal.description,
+                subject: principal.displayName,
                 message: "passwords of \(principal.realm) cannot be changed here. Change the password at: \(url)"
             )
         }
         guard rules.isChangeAllowed else {
             throw KerberosError(
                 .policyRefused,
-                subject: principal.description,
+                subject: principal.displayName,
                 message: "\(rules.sourceName) does not allow password changes (allowPasswordChange). Ask your administrator."
             )
         }
@@ -132,7 +135,7 @@ final class PasswordChanges: Sendable {
         let sentence =
             "no password server of \(principal.realm) is known: neither krb5.conf nor DNS names one, so the password cannot be changed. "
             + "Add kpasswd_server or admin_server to the realm in krb5.conf, or ask your administrator."
-        throw KerberosError(.realmUnknown, subject: principal.description, message: sentence)
+        throw KerberosError(.realmUnknown, subject: principal.displayName, message: sentence)
     }
 
     /// Checks a new password against the profile's rules before it is sent.
@@ -179,7 +182,7 @@ final class PasswordChanges: Sendable {
 
 extension KerberosError {
     fileprivate static func passwordRefused(_ principal: Principal, _ message: String) -> KerberosError {
-        KerberosError(.passwordRefused, subject: principal.description, message: message)
+        KerberosError(.passwordRefused, subject: principal.displayName, message: message)
     }
 }
 

@@ -22,10 +22,11 @@ extension SignIns {
     ) async throws(KerberosError) -> KerberosExtension.RememberedSignIn {
         let principal = try await names.principal(orDefault: name, realm: realm)
         let stored = try await storeForRemembering(principal)
-        let (session, password) = try await signIn(principal.description, using: source, options: options, cache: cache)
+        let (session, password) = try await signIn(principal, using: source, options: options, cache: cache)
         guard let password else {
             throw .notKept(session.principal, "is signed in, but the sign-in used no password that could be stored.")
         }
+        if session.principal.realm != principal.realm { _ = try await storeForRemembering(session.principal) }
         let place: String
         do throws(KerberosError) {
             place = try await stored.store.store(password, for: session.principal)

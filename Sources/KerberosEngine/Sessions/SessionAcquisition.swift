@@ -26,7 +26,8 @@ struct SessionAcquisition: Sendable {
         let wanted = flight.principal
         if let session = try await sessionFromClientKeytab(wanted, realm: flight.realm) { return session }
         let mayAsk = flight.mayAsk && signIns.prompts.prompter != nil
-        if let session = try await sessionFromStoredSecret(wanted ?? found?.principal, realm: flight.realm, mayAsk: mayAsk) {
+        // The password is stored for the canonical name, while the wanted one may be another name of the account.
+        if let session = try await sessionFromStoredSecret(found?.principal ?? wanted, realm: flight.realm, mayAsk: mayAsk) {
             return session
         }
         if mayAsk { return try await signIns.sessionByAsking(wanted ?? found?.principal, realm: flight.realm) }
@@ -43,7 +44,7 @@ struct SessionAcquisition: Sendable {
                 if let wanted { wanted } else { try await signIns.names.principal(signingIn: nil, realm: nil, using: .clientKeytab) }
             guard principal.realm == realm else { return nil }
             return try await backoff.attempt(principal) { () async throws(KerberosError) in
-                try await signIns.signIn(principal.description, using: .clientKeytab, isUnattended: true).session
+                try await signIns.signIn(principal, using: .clientKeytab, isUnattended: true).session
             }
         } catch  where [.keytabUnusable, .keytabEntryMissing].contains(error.code) {
             return nil

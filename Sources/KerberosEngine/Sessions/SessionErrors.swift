@@ -4,7 +4,7 @@ internal import SystemSupport
 
 extension KerberosError {
     /// This principal is not signed in.
-    package static func notSignedIn(_ principal: Principal) -> KerberosError { notSignedIn(principal.description) }
+    package static func notSignedIn(_ principal: Principal) -> KerberosError { notSignedIn(principal.displayName) }
 
     /// The principal of this name is not signed in.
     static func notSignedIn(_ principal: String) -> KerberosError {

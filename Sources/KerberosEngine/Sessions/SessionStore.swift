@@ -203,6 +203,7 @@ extension SessionStore {
             if let changed = answer.passwordChanged { SessionMark.text(changed) } else {
                 await passwordChangeMark(of: ticket.client, in: target)
             }
+        if marks[SessionMark.alias] == nil { marks[SessionMark.alias] = await enterpriseName(of: ticket.client, in: target) }
         try await client.replace(
             target,
             principal: ticket.client,
@@ -219,6 +220,14 @@ extension SessionStore {
     private func passwordChangeMark(of principal: Principal, in cache: CredentialCacheName) async -> String? {
         guard let contents = try? await local.contents(of: cache), contents.principal == principal else { return nil }
         return contents.marks[SessionMark.passwordChanged]
+    }
+
+    /// The enterprise name in a cache that is about to be overwritten. A sign-in keeps it, because a profile may name the principal so.
+    private func enterpriseName(of principal: Principal, in cache: CredentialCacheName) async -> String? {
+        guard let contents = try? await local.contents(of: cache), contents.principal == principal,
+            let alias = contents.marks[SessionMark.alias], (try? Principal(alias))?.isEnterpriseName == true
+        else { return nil }
+        return alias
     }
 
     /// Makes a signed-in principal the default of its realm, and its cache the primary one of its collection.

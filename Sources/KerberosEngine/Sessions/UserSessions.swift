@@ -72,9 +72,8 @@ final class UserSessions: SessionSource {
     private func wanted(for plan: AuthorizationPlan, named name: String?, in list: SessionList) throws(KerberosError) -> Principal? {
         if name == nil, plan.configuration.credentialUseMode == .kerberosDefault { return list.primary?.principal }
         return try (name ?? plan.configuration.principalName).map { text throws(KerberosError) in
-            let principal = try Principal(typed: text, defaultRealm: plan.realm)
             let known = KnownRealms([plan.realm] + policy.configurations.map(\.realm) + list.sessions.map(\.realm))
-            return principal.inRealm(known.realm(meant: principal.realm))
+            return try known.principal(text, realm: plan.realm)
         }
     }
 

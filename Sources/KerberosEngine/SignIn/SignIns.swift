@@ -33,7 +33,8 @@ final class SignIns: Sendable {
             local: clients.local,
             userName: options.userName,
             sessions: sessions,
-            clientKeytab: options.clientKeytab
+            clientKeytab: options.clientKeytab,
+            netBIOSName: { await clients.netBIOSName(of: $0) }
         )
         secrets = options.secretStore.map { StoredSecrets($0, permissions) }
         let passwords = PasswordChanges(options, names: names, clients: clients, store: store, secrets: secrets)
@@ -54,13 +55,41 @@ final class SignIns: Sendable {
         cache: CredentialCacheName? = nil,
         isUnattended: Bool = false
     ) async throws(KerberosError) -> (session: Session, password: Secret?) {
-        let given = if case .clientKeytab = given { names.clientKeytab } else { given }
-        let principal = try await names.principal(signingIn: name, realm: realm, using: given)
+        let principal = try await names.principal(signingIn: name, realm: realm, using: keytab(given))
+        return try await signIn(principal, using: given, options: options, cache: cache, isUnattended: isUnattended)
+    }
+
+    /// The same for a principal that has been found already.
+    func signIn(
+        _ principal: Principal,
+        using given: InitialCredentialSource,
+        options: InitialCredentialOptions = .init(),
+        cache: CredentialCacheName? = nil,
+        isUnattended: Bool = false
+    ) async throws(KerberosError) -> (session: Session, password: Secret?) {
+        let given = keytab(given)
         let source = try await exchange.permissions.permitted(given, realm: principal.realm)
         // Checks that a cache is available before the prompt for a password.
         if cache == nil { try await store.checkPlace(for: principal) }
-        let answer = try await exchange.ticket(for: principal, using: source, options: options)
+        let answer: SignInTicket
+        do throws(KerberosError) {
+            answer = try await exchange.ticket(for: principal, using: source, options: options)
+        } catch  where error.code == .unknownPrincipal && principal.isEnterpriseName {
+            throw error.saying(
+                "the KDC of \(principal.realm) knows no user principal name \(principal.displayName). Check its spelling. If the part "
+                    + "after the @ is a realm: ksso login NAME --realm REALM"
+            )
+        }
+        if answer.credential.client.realm != principal.realm {
+            // The KDC referred to another realm, whose profile may forbid this.
+            _ = try await exchange.permissions.permitted(given, realm: answer.credential.client.realm)
+        }
         let marks = SessionMark.all(for: given.kind, at: clock()).merging(SessionMark.requestedName(principal, of: answer)) { $1 }
         return (try await store.keep(answer, marks: marks, cache: cache, isUnattended: isUnattended), answer.password)
+    }
+
+    /// The source, with the keytab of the options in place of the client keytab.
+    private func keytab(_ source: InitialCredentialSource) -> InitialCredentialSource {
+        if case .clientKeytab = source { names.clientKeytab } else { source }
     }
 }

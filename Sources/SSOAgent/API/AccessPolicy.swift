@@ -108,7 +108,10 @@ package struct AccessPolicy: Sendable {
         throws(AgentProblem)
     {
         guard peer.userID == owner, configurations.contains(where: \.limitsPrograms) else { return }
-        let realm = (try? Principal(typed: name, defaultRealm: plan.realm))?.realm
+        let principal = try? Principal(typed: name, defaultRealm: plan.realm)
+        let isOfKnownRealm = configurations.contains { $0.realm.uppercased() == principal?.realm.uppercased() }
+        let mayBeAny = principal.map { $0.isEnterpriseName || $0.mayBeEnterpriseName && !isOfKnownRealm } ?? false
+        let realm = mayBeAny ? nil : principal?.realm
         // Within its own realm the configuration that covers the URL decides, and the caller has already been checked against it.
         if realm != plan.realm { try check(peer, usesTicketsOf: realm, in: configurations) }
     }
@@ -162,7 +165,7 @@ extension ExtensionConfiguration {
         let realm = realm?.uppercased()
         guard self.realm.uppercased() != realm, let principalName else { return self.realm.uppercased() == realm }
         let principal = try? Principal(typed: principalName, defaultRealm: self.realm)
-        return principal.map { $0.realm.uppercased() == realm } ?? true
+        return principal.map { $0.realm.uppercased() == realm || $0.mayBeOfAnyRealm } ?? true
     }
 
     fileprivate func allows(_ peer: PeerCredential, host: String) -> Bool {

@@ -12,8 +12,8 @@ extension AgentAPI {
         let served = context.served
         var body = context.body.take()
         let (message, signIn) = try Self.signIn(&body)
-        // Signs in exactly the principal that was checked, without resolving the name again.
-        let name = try await served.signingIn(context.peer, as: message.principal, realm: message.realm, using: signIn.source)
+        // Signs in exactly the principal that was checked: its full name with its realm means nothing else.
+        let (name, realm) = try await served.signingIn(context.peer, as: message.principal, realm: message.realm, using: signIn.source)
         let options = InitialCredentialOptions(
             lifetime: message.lifetime.map { .seconds($0) },
             renewableLifetime: message.renewableLifetime.map { .seconds($0) }
@@ -21,18 +21,18 @@ extension AgentAPI {
         let session: Session
         switch signIn {
         case .attempt(let source):
-            session = try await served.kerberos.signIn(name, realm: message.realm, using: source, options: options)
+            session = try await served.kerberos.signIn(name, realm: realm, using: source, options: options)
         case .unlock(let source, let isAnswered):
-            try await served.kerberos.check(source, of: name, realm: message.realm)
+            try await served.kerberos.check(source, of: name, realm: realm)
             session = try await waiting.run(on: context.channel) { () async throws(KerberosError) in
                 guard isAnswered else {
-                    return try await served.kerberos.signInByAsking(name, realm: message.realm, using: source, options: options)
+                    return try await served.kerberos.signInByAsking(name, realm: realm, using: source, options: options)
                 }
-                return try await served.kerberos.signIn(name, realm: message.realm, using: source, options: options)
+                return try await served.kerberos.signIn(name, realm: realm, using: source, options: options)
             }
         case .ask:
             session = try await waiting.run(on: context.channel) { () async throws(KerberosError) in
-                try await served.kerberos.signInByAsking(name, realm: message.realm, options: options)
+                try await served.kerberos.signInByAsking(name, realm: realm, options: options)
             }
         }
         delegate.sessionsChanged()
@@ -69,10 +69,10 @@ extension AgentAPI {
         let served = context.served
         var body = context.body.take()
         let message = try Self.secretDocument(PasswordRequest.self, in: &body)
-        let name = try await served.signingIn(context.peer, as: message.principal, realm: message.realm)
+        let (name, realm) = try await served.signingIn(context.peer, as: message.principal, realm: message.realm)
         let change = try await served.kerberos.changePassword(
             of: name,
-            realm: message.realm,
+            realm: realm,
             from: Secret(message.password),
             to: Secret(message.newPassword)
         )

@@ -24,19 +24,20 @@ package final class CurrentExtension: Sendable {
         /// Returns the full name of the principal for a sign-in or a password change. Throws unless the lists of programs permit the peer
         /// to use that principal's realm, which may differ from the realm in the request, such as that of the first principal of a keytab.
         ///
-        /// - Returns: The name as given, including nil, if it cannot be resolved; then every list must permit the peer.
+        /// - Returns: The name and its realm; as given, including nil, if they cannot be resolved. Then every list must permit the peer.
         func signingIn(
             _ peer: PeerCredential,
             as name: String?,
             realm: String?,
             using source: InitialCredentialSource? = nil
-        ) async throws(AgentProblem) -> String? {
+        ) async throws(AgentProblem) -> (name: String?, realm: String?) {
             guard let principal = try? await kerberos.principal(signingIn: name, realm: realm, using: source) else {
                 try check(peer, usesTicketsOf: nil)
-                return name
+                return (name, realm)
             }
-            try check(peer, usesTicketsOf: principal.realm)
-            return principal.description
+            // The KDC chooses the realm of an enterprise name.
+            try check(peer, usesTicketsOf: principal.isEnterpriseName ? nil : principal.realm)
+            return (principal.description, principal.realm)
         }
 
         /// Throws unless the lists of programs permit the peer to use the tickets of a realm; nil means every realm.

@@ -18,8 +18,10 @@ extension DiagnosticStep {
                 if configuration?.credentialUseMode == .kerberosDefault {
                     list.primary?.principal
                 } else {
-                    try configuration?.principalName.map { name throws(KerberosError) in
-                        try Principal(typed: name, defaultRealm: configuration?.realm ?? realm)
+                    if let configuration, let name = configuration.principalName {
+                        try await findings.sso.principal(name, realm: configuration.realm)
+                    } else {
+                        nil
                     }
                 }
         } catch {

@@ -51,13 +51,13 @@ struct Passwd: AsyncParsableCommand {
         if passwordStdin {
             let current = try await StandardInput.secretLine()
             let new = try await StandardInput.secretLine()
-            return try await sso.changePassword(of: whom.description, from: current, to: new)
+            return try await sso.changePassword(of: whom.description, realm: whom.realm, from: current, to: new)
         }
         guard Console.hasTerminal else {
             let message =
                 "passwords are required, and there is no terminal for the prompts. Use --password-stdin, with one password per line."
             throw CommandFailure(.notInteractive, message)
         }
-        return try await sso.changePassword(of: whom.description, prompt: .terminal)
+        return try await sso.changePassword(of: whom.description, realm: whom.realm, prompt: .terminal)
     }
 }

@@ -52,6 +52,7 @@ struct SignInOperation {
             let kept = runtime.keptTickets
             if let kept, !isQuiet { Console.note(kept.note) }
             let (session, place, isAsked) = try await signInAskingForName(sso)
+            if let alias = session.alias { say("\(alias.displayName) is \(session.principal).") }
             say("\(session.principal) is signed in until \(session.ticketExpires.localText), in \(session.cache).")
             if recordsPrincipal || isAsked { await record(session.principal, sso, environment) }
             if let place { say("The password is stored \(place). To remove it: ksso logout \(session.principal)") }
@@ -99,7 +100,13 @@ struct SignInOperation {
         try await sso.kerberos.checkRemembering(of: whom)
         let source = try await source(for: name, sso)
         let options = try await options(for: name, sso)
-        let result = try await sso.signInRemembering(whom.description, using: source, options: options, cache: ticket.cache)
+        let result = try await sso.signInRemembering(
+            whom.description,
+            realm: whom.realm,
+            using: source,
+            options: options,
+            cache: ticket.cache
+        )
         return (result.session, result.place)
     }
 

@@ -1,6 +1,7 @@
-import Kerberos
 import TestSupport
 import Testing
+
+@testable import Kerberos
 
 @Suite struct PrincipalTests {
     struct Table: Decodable {
@@ -98,5 +99,39 @@ import Testing
             }
             for try await isRight in group { #expect(isRight) }
         }
+    }
+}
+
+/// Enterprise names (RFC 6806 section 5), such as user principal names of Active Directory.
+struct EnterpriseNameTests {
+    @Test func `an enterprise name has one component and is displayed as it was typed`() throws {
+        let name = try Principal(enterprise: "alice@mail.test", realm: "A.TEST")
+        #expect(name.components == ["alice@mail.test"] && name.realm == "A.TEST" && name.isEnterpriseName)
+        #expect(name.description == #"alice\@mail.test@A.TEST"# && name.displayName == "alice@mail.test")
+        #expect(try Principal(name.description) == name)
+    }
+
+    @Test(arguments: ["alice@A.TEST", "alice/admin@A.TEST", #"alice\/a@A.TEST"#]) func `other names are no enterprise names`(text: String)
+        throws
+    {
+        let name = try Principal(text)
+        #expect(!name.isEnterpriseName && name.displayName == text)
+    }
+
+    @Test(arguments: [("alice@mail.test", true), ("alice@Mail.Test", true), ("alice@A.TEST", false), ("HTTP/www@mail.test", false)])
+    func `a realm with a lower-case letter may be the suffix of a user principal name`(text: String, mayBe: Bool) throws {
+        #expect(try Principal(text).mayBeEnterpriseName == mayBe)
+    }
+
+    /// The realm of the answer, that of the request, that of the KDC that sent the last reply, and whether the answer is accepted.
+    @Test(arguments: [
+        ("alice@A.TEST", "A.TEST", true), ("alice@A.TEST", nil, true), ("alice@B.TEST", "B.TEST", true), ("alice@B.TEST", "A.TEST", false),
+        ("alice@B.TEST", nil, false), ("alice@A.TEST", "B.TEST", false), ("alice@A.TEST", "a.test", true),
+    ])
+    func `a KDC names only accounts of its own realm`(answer: String, lastRealm: String?, isAccepted: Bool) async throws {
+        let name = try Principal(enterprise: "alice@mail.test", realm: "A.TEST")
+        let answer = try Principal(answer)
+        guard !isAccepted else { return try answer.checkAnswer(to: name, from: lastRealm) }
+        await expectFailure(.policyRefused) { try answer.checkAnswer(to: name, from: lastRealm) }
     }
 }

@@ -137,6 +137,7 @@ import Testing
             (nil, nil, false), ("A.TEST", nil, false), ("a.test", nil, false), ("B.TEST", nil, true), ("C.TEST", nil, true),
             ("C.TEST", "svc@C.TEST", false),
             ("c.test", "svc@C.TEST", false), ("B.TEST", "svc@C.TEST", true), ("C.TEST", "svc", true), ("C.TEST", "@", false),
+            ("C.TEST", "svc@mail.test", false), ("C.TEST", #"svc\@mail.test@A.TEST"#, false),
         ] as [(String?, String?, Bool)],
         [true, false]
     )
@@ -164,6 +165,9 @@ import Testing
         arguments: [
             ("bob@A.TEST", nil, nil, false), ("bob@B.TEST", nil, nil, true), (nil, nil, nil, true), (nil, "svc@A.TEST", nil, false),
             ("bob", "svc@A.TEST", nil, true), ("bob@A.TEST", nil, .always, true), ("bob@A.TEST", nil, .whenNotSpecified, false),
+            // The KDC chooses the realm of a user principal name.
+            ("bob@mail.test", nil, nil, false), (nil, "bob@mail.test", nil, false), ("bob@b.test", nil, nil, true),
+            (#"bob\@mail.test@B.TEST"#, nil, nil, false), (nil, #"bob\@mail.test@B.TEST"#, nil, false),
         ] as [(String?, String?, CredentialUseMode?, Bool)]
     )
     func `the caller list of the answering principal's realm applies`(

@@ -13,21 +13,30 @@ struct PrincipalNameTests {
     init() throws { station = try Workstation() }
 
     private static let advice =
-        #"EXAMPLE\alice: a Windows logon name is not a principal. Write the user and the realm, such as alice@EXAMPLE.TEST."#
+        #"OTHER\alice: no known realm is the Windows domain OTHER. Write the user and the realm, such as alice@REALM."#
 
     @Test(arguments: [
         ["login", "--password-stdin"], ["login", "--password-stdin", "--remember"], ["logout"], ["refresh"], ["switch"],
         ["passwd", "--password-stdin"],
     ])
-    func `every command refuses a Windows logon name and prints the name to write`(command: [String]) async throws {
-        let result = try await station.run(["ksso"] + command + [#"EXAMPLE\alice"#], input: "secret-1\nsecret-2\n")
+    func `every command refuses a Windows logon name of an unknown domain and prints the name to write`(command: [String]) async throws {
+        let result = try await station.run(["ksso"] + command + [#"OTHER\alice"#], input: "secret-1\nsecret-2\n")
         #expect(result == .failure(1, Self.advice))
     }
 
+    /// The domain's name is the first label of the realm.
+    @Test(arguments: [#"EXAMPLE\alice"#, #"example\alice"#, " alice\t"]) func `a Windows logon name becomes the principal`(name: String)
+        async throws
+    {
+        let login = try await station.ksso("login", name, "--password-stdin", input: "secret-1\n")
+        #expect(login.output.hasPrefix("alice@EXAMPLE.TEST is signed in until "), "\(login)")
+        #expect(try await station.ksso("logout", name) == .done("alice@EXAMPLE.TEST is signed out.\n"))
+    }
+
     @Test func `ksso setup with a Windows logon name installs no profile`() async throws {
-        let words = ["--realm", "EXAMPLE.TEST", "--host", "localhost", "--principal", #"EXAMPLE\alice"#, "--password-stdin"]
+        let words = ["--realm", "EXAMPLE.TEST", "--host", "localhost", "--principal", #"OTHER\alice"#, "--password-stdin"]
         let result = try await station.run(["ksso", "setup"] + words, input: "secret-1\n")
-        #expect(result.exitStatus == 1 && result.errors.contains("a Windows logon name"), "\(result)")
+        #expect(result.exitStatus == 1 && result.errors.contains("Windows logon name"), "\(result)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(station.directory)/config/ksso") == [])
     }
 
@@ -50,9 +59,18 @@ struct PrincipalNameTests {
         #expect((change.output + change.errors).contains("bob@EXAMPLE.TEST"), "\(change)")
     }
 
-    @Test func `an unknown realm keeps the case in which it is typed`() async throws {
-        let result = try await station.ksso("login", "alice@unknown.test", "--password-stdin", input: "secret-1\n")
-        #expect(result.exitStatus == 6 && result.errors.contains("alice@unknown.test"), "\(result)")
+    @Test func `an unknown realm keeps the case in which it is typed, if it is in capital letters or passed as the realm`() async throws {
+        let capital = try await station.ksso("login", "alice@UNKNOWN.TEST", "--password-stdin", input: "secret-1\n")
+        #expect(capital.exitStatus == 6 && capital.errors.contains("alice@UNKNOWN.TEST"), "\(capital)")
+        let words = ["alice@unknown.test", "--realm", "unknown.test", "--password-stdin"]
+        let passed = try await station.run(["ksso", "login"] + words, input: "secret-1\n")
+        #expect(passed.exitStatus == 6 && passed.errors.contains("alice@unknown.test"), "\(passed)")
+    }
+
+    @Test func `an unknown suffix in lower case is that of a user principal name, for which the KDC is asked`() async throws {
+        let result = try await station.ksso("login", "alice@mail.test", "--password-stdin", input: "secret-1\n")
+        let sentence = "alice@mail.test: the KDC of EXAMPLE.TEST knows no user principal name alice@mail.test. "
+        #expect(result.exitStatus == 1 && result.errors.contains(sentence), "\(result)")
     }
 
     @Test func `ksso setup writes the realm of a profile in the case of krb5.conf`() async throws {
@@ -69,7 +87,8 @@ struct PrincipalNameTests {
                 let curl = ["curl", "-sS", "--unix-socket", "\(station.runtime)/agent.sock", "-H", "Content-Type: application/json"]
                 return try await station.run(curl + ["-d", body, "http://ksso/v1/login"]).output
             }
-            #expect(try await login(#"EXAMPLE\\alice"#).contains("a Windows logon name is not a principal"))
+            #expect(try await login(#"OTHER\\alice"#).contains("no known realm is the Windows domain OTHER"))
+            #expect(try await login(#"EXAMPLE\\alice"#).contains("alice@EXAMPLE.TEST"))
             #expect(try await login("alice@example.test").contains("alice@EXAMPLE.TEST"))
             #expect(try await login("alice", #", "realm": "example.test""#).contains("alice@EXAMPLE.TEST"))
             let out = ["-d", #"{"realm": "example.test"}"#, "-H", "Content-Type: application/json", "http://ksso/v1/logout"]

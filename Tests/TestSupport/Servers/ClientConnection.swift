@@ -30,8 +30,9 @@ public struct ClientConnection {
     /// Sends a request without a body and waits for the response; nil if the server closes the connection instead.
     nonisolated(nonsending) public mutating func get(_ path: String = "/", fields: [String: String] = [:]) async throws -> Answer? {
         let headers = HTTPHeaders([("Host", "localhost")] + fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
-        try await output.write(.head(HTTPRequestHead(version: .http1_1, method: .GET, uri: path, headers: headers)))
-        try await output.write(.end(nil))
+        let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: path, headers: headers)
+        // With the head alone the request is complete, and a server may answer it and close before the end could be written.
+        try await output.write(contentsOf: [.head(head), .end(nil)])
         guard case .head(let head)? = try await parts.next(isolation: #isolation) else { return nil }
         var body = ""
         while case .body(let bytes)? = try await parts.next(isolation: #isolation) { body += String(buffer: bytes) }

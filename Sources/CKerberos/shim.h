@@ -39,6 +39,9 @@ static inline gss_OID ckerberos_mech_krb5(void) {
     return &oid;
 }
 
+/* The credential option that suppresses the confidentiality and integrity flags. */
+static inline gss_OID ckerberos_cred_no_ci_flags(void) { return (gss_OID)GSS_KRB5_CRED_NO_CI_FLAGS_X; }
+
 static inline gss_OID ckerberos_nt_krb5_principal(void) {
     static gss_OID_desc oid = {10, (void *)"\x2a\x86\x48\x86\xf7\x12\x01\x02\x02\x01"};
     return &oid;

@@ -22,7 +22,10 @@ struct KDCSocket: ~Copyable {
     private let descriptor: Int32
     private let deadline: ContinuousClock.Instant
 
-    deinit { close(descriptor) }
+    /// Whether the socket is closed at the end.
+    private var isOwned = true
+
+    deinit { if isOwned { close(descriptor) } }
 
     static func exchange(
         _ message: [UInt8],
@@ -45,6 +48,17 @@ struct KDCSocket: ~Copyable {
                 return try socket.receive(length)
             }
         }
+    }
+
+    /// Connects by TCP, and hands the socket to the caller, who closes it.
+    static func stream(to address: String, port: UInt16, until deadline: ContinuousClock.Instant) -> Result<Int32, Failure> {
+        Result { () throws(Failure) in try connected(to: address, port: port, .tcp, until: deadline).release() }
+    }
+
+    private consuming func release() -> Int32 {
+        var socket = self
+        socket.isOwned = false
+        return socket.descriptor
     }
 
     private static func connected(

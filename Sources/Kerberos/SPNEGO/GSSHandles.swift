@@ -92,6 +92,14 @@ final class GSSCredentialHandle: @unchecked Sendable {
         if ckerberos_gss_is_error(major) != 0 { throw .gss(major, minor, subject: subject) }
     }
 
+    /// Stops contexts from offering to sign and encrypt messages (`GSS_KRB5_CRED_NO_CI_FLAGS_X`). Call this before the credential is used.
+    func suppressProtectionFlags(subject: String) throws(KerberosError) {
+        var minor: OM_uint32 = 0
+        var handle: gss_cred_id_t? = raw
+        let major = gss_set_cred_option(&minor, &handle, ckerberos_cred_no_ci_flags(), nil)
+        if ckerberos_gss_is_error(major) != 0 { throw .gss(major, minor, subject: subject) }
+    }
+
     deinit {
         if ProcessEnd.hasBegun { return }
         var minor: OM_uint32 = 0

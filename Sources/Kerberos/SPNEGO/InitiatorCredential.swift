@@ -6,8 +6,8 @@ internal import class Foundation.ProcessInfo
 
 /// A service ticket that creates tokens: copied to MEMORY caches of its own, with GSSAPI credentials that stay acquired.
 ///
-/// Creating a token uses neither the network nor a ticket file. Its cost does not depend on how many tickets the user has, because libkrb5
-/// searches only this one. Instances can be used from several threads at the same time.
+/// Creating a token uses neither the network nor a ticket file. Its cost does not depend on how many tickets the user has, because
+/// libkrb5 searches only this one. Instances can be used from several threads at the same time.
 public final class InitiatorCredential: Sendable {
     /// The client of the ticket.
     public let client: Principal
@@ -27,7 +27,12 @@ public final class InitiatorCredential: Sendable {
     package let clockOffset: Int32
     let handles: InitiatorHandles
 
-    init(_ ticket: Credential, ticketGrantingTicket: Credential? = nil, context: Context) throws(KerberosError) {
+    init(
+        _ ticket: Credential,
+        ticketGrantingTicket: Credential? = nil,
+        offersProtection: Bool = true,
+        context: Context
+    ) throws(KerberosError) {
         client = ticket.client
         server = ticket.server
         times = ticket.times
@@ -39,6 +44,7 @@ public final class InitiatorCredential: Sendable {
             for: ticket.server,
             // With a ticket-granting ticket, only the realm's one thread creates tokens.
             limit: canDelegate ? 1 : InitiatorHandles.usualLimit,
+            offersProtection: offersProtection,
             context: context
         )
     }
@@ -59,10 +65,28 @@ extension KerberosClient {
         ticketGrantingTicket: Credential? = nil,
         from cache: CredentialCacheName? = nil
     ) async throws(KerberosError) -> InitiatorCredential {
+        try await initiatorCredential(for: ticket, ticketGrantingTicket: ticketGrantingTicket, from: cache, offersProtection: true)
+    }
+
+    /// Creates such a credential.
+    ///
+    /// - Parameter offersProtection: Whether its contexts can sign and encrypt messages. libkrb5 offers that to the server whatever flags
+    ///   are requested, and Active Directory's LDAP server refuses it on a TLS connection.
+    package func initiatorCredential(
+        for ticket: Credential,
+        ticketGrantingTicket: Credential? = nil,
+        from cache: CredentialCacheName?,
+        offersProtection: Bool
+    ) async throws(KerberosError) -> InitiatorCredential {
         // Without a cache of the ticket, only caches in memory are used.
         try await perform(on: cache ?? CredentialCacheName(rawValue: "MEMORY:")) { context throws(KerberosError) in
             if let cache { try context.withCacheAndClock(cache) { _ in } }
-            return try InitiatorCredential(ticket, ticketGrantingTicket: ticketGrantingTicket, context: context)
+            return try InitiatorCredential(
+                ticket,
+                ticketGrantingTicket: ticketGrantingTicket,
+                offersProtection: offersProtection,
+                context: context
+            )
         }
     }
 }
@@ -70,19 +94,20 @@ extension KerberosClient {
 /// The GSSAPI handles of an ``InitiatorCredential``, each with its own MEMORY cache of the same tickets: one at first, and one more
 /// whenever all are in use.
 ///
-/// While a token is created, libgssapi holds the credential's lock, and libkrb5 sometimes the cache's, so threads that share a handle wait
-/// for each other.
+/// While a token is created, libgssapi holds the credential's lock, and libkrb5 sometimes the cache's, so threads that share a handle
+/// wait for each other.
 final class InitiatorHandles: Sendable {
     private struct Handle: Sendable {
         let cache: MemoryCache
         let credential: GSSCredentialHandle
 
-        init(_ cache: MemoryCache, subject: String) throws(KerberosError) {
+        init(_ cache: MemoryCache, offersProtection: Bool, subject: String) throws(KerberosError) {
             self.cache = cache
             // With KRB5_CLIENT_KTNAME set, GSSAPI would contact the KDC, on any thread, if the ticket expires soon: an empty client keytab
             // prevents it.
             let store = [("ccache", cache.name.rawValue), ("client_keytab", "MEMORY:none")]
             credential = try GSSCredentialHandle(usage: GSS_C_INITIATE, store: store, subject: subject)
+            if !offersProtection { try credential.suppressProtectionFlags(subject: subject) }
         }
     }
 
@@ -97,17 +122,26 @@ final class InitiatorHandles: Sendable {
     /// The name of the service.
     let target: GSSName
     private let first: Handle
+    private let offersProtection: Bool
     private let subject: String
     private let state: Mutex<State>
 
     /// One handle per processor, 8 at most.
     static var usualLimit: Int { min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 8) }
 
-    init(holding tickets: [Credential], for server: Principal, limit: Int, context: Context) throws(KerberosError) {
+    init(
+        holding tickets: [Credential],
+        for server: Principal,
+        limit: Int,
+        offersProtection: Bool = true,
+        context: Context
+    ) throws(KerberosError) {
+        self.offersProtection = offersProtection
         target = try GSSName(principal: server)
         subject = server.description
         // The realm's own context creates the first cache, which passes the KDC's clock offset to GSSAPI.
-        first = try Handle(try MemoryCache(holding: tickets, context: context), subject: subject)
+        let cache = try MemoryCache(holding: tickets, context: context)
+        first = try Handle(cache, offersProtection: offersProtection, subject: subject)
         state = Mutex(State(all: [first], idle: [first], reserve: limit - 1))
     }
 
@@ -134,9 +168,9 @@ final class InitiatorHandles: Sendable {
             state.reserve -= 1
             return true
         }
-        guard isAllowed, let cache = try? MemoryCache(copying: first.cache), let handle = try? Handle(cache, subject: subject) else {
-            return nil
-        }
+        guard isAllowed, let cache = try? MemoryCache(copying: first.cache),
+            let handle = try? Handle(cache, offersProtection: offersProtection, subject: subject)
+        else { return nil }
         state.withLock { $0.all.append(handle) }
         return handle
     }

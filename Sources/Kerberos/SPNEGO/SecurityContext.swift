@@ -3,7 +3,7 @@ internal import CKerberos
 /// An established security context: both sides are identified, and the requested flags were granted. Delegation and channel binding may be
 /// missing; check ``flags``.
 public struct EstablishedContext: ~Copyable, Sendable {
-    private let context: SecurityContextHandle
+    let context: SecurityContextHandle
     /// The name of the initiator, the user.
     public let initiator: String
     /// The name of the acceptor, the service.
@@ -71,6 +71,7 @@ extension ContextFlags {
     fileprivate var names: String {
         let all: [(ContextFlags, String)] = [
             (.mutualAuthentication, "mutual authentication"), (.integrity, "integrity"), (.replayDetection, "replay detection"),
+            (.confidentiality, "confidentiality"), (.sequenceDetection, "sequence detection"),
         ]
         let others = all.reduce(self) { $0.subtracting($1.0) }
         let names = all.filter { contains($0.0) }.map(\.1) + (others.isEmpty ? [] : ["flag 0x\(String(others.rawValue, radix: 16))"])
@@ -89,6 +90,10 @@ public struct ContextFlags: OptionSet, Sendable, Hashable {
     public static let mutualAuthentication = ContextFlags(rawValue: UInt32(GSS_C_MUTUAL_FLAG))
     /// Messages can be signed: `GSS_C_INTEG_FLAG`.
     public static let integrity = ContextFlags(rawValue: UInt32(GSS_C_INTEG_FLAG))
+    /// Messages can be encrypted: `GSS_C_CONF_FLAG`.
+    public static let confidentiality = ContextFlags(rawValue: UInt32(GSS_C_CONF_FLAG))
+    /// Messages out of order are detected: `GSS_C_SEQUENCE_FLAG`.
+    public static let sequenceDetection = ContextFlags(rawValue: UInt32(GSS_C_SEQUENCE_FLAG))
     /// Repeated messages are detected: `GSS_C_REPLAY_FLAG`.
     public static let replayDetection = ContextFlags(rawValue: UInt32(GSS_C_REPLAY_FLAG))
     /// A forwarded ticket of the user goes to the server: `GSS_C_DELEG_FLAG`. Not requested by default. It may be refused, so check the

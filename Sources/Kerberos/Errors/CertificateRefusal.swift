@@ -31,6 +31,19 @@ struct CertificateRefusal {
     /// The whole message.
     func sentence(_ text: String) -> String { "\(reason) (\(text)). \(advice)" }
 
+    /// What is wrong with a smart card, if the KDC did not say anything else. libkrb5 has one code for all of it.
+    ///
+    /// - Parameter wasAsked: Whether a PIN was given. libkrb5 asks for it as soon as it finds the card.
+    static func ofCard(_ error: KerberosError, wasAsked: Bool) -> String? {
+        guard !statuses.contains(Int(error.libraryCode)), ofOwnCheck(error.libraryMessage) == nil else { return nil }
+        guard wasAsked else {
+            return "no smart card was found, or the KDC offers no sign-in with certificates. Insert the card, and check its reader, and "
+                + "that the certificate's setting names its module and its token (PKCS11:module_name=FILE:token=LABEL)."
+        }
+        return "the PIN is wrong, or the card has no key for the certificate, or several certificates, of which certlabel=LABEL selects "
+            + "one. The PIN was tried once. Check it before you try again: cards lock themselves after a few wrong ones."
+    }
+
     private static let unknown = CertificateRefusal(
         "no certificate could be used",
         "Check the file, key, card and PIN, and whether the KDC accepts the certificate; no password was tried."

@@ -115,7 +115,8 @@ final class PrompterBridge {
     private let deadline: CallDeadline
     /// Whether to allow only a certificate's PIN, so that no password is requested instead.
     private let isForCertificate: Bool
-    private var hasAnswered = false
+    /// Whether a prompt was answered.
+    private(set) var hasAnswered = false
     /// Why a prompt got no answer. libkrb5 itself may report only that pre-authentication failed.
     private(set) var refusal: KerberosError.Code?
     /// Why an answer was not sent; nil if the sentence for ``refusal`` says it.
@@ -148,13 +149,18 @@ final class PrompterBridge {
             // The first refusal is the cause, such as a PIN that was not given.
             return refuse(refusal ?? .certificateRefused)
         }
+        let texts = prompts.map { CardPrompt.text(String(cString: $0.prompt)) }
+        if isForCertificate, texts.contains(where: CardPrompt.isLocked) {
+            refusalMessage = "the PIN of the card is locked after wrong ones. Unblock it with its PUK, or ask who issued the card."
+            return refuse(.certificateRefused)
+        }
         let request = PromptRequest(
             principal: principal,
             banner: banner,
             prompts: prompts.indices.map { index in
                 PromptRequest.Prompt(
                     kind: PromptRequest.Kind(types?[index]),
-                    text: String(cString: prompts[index].prompt).replacing(principal.description, with: principal.displayName),
+                    text: texts[index].replacing(principal.description, with: principal.displayName),
                     isHidden: prompts[index].hidden != 0
                 )
             }
@@ -198,6 +204,15 @@ final class PrompterBridge {
         reply.pointee.length = UInt32(answer.count)
         return true
     }
+}
+
+/// The texts that libkrb5's PKINIT plugin makes for the PIN of a card, such as `card PIN (Warning: PIN count low)`.
+enum CardPrompt {
+    /// The prompt without the spaces that fill the card's label up to 32 characters.
+    static func text(_ prompt: String) -> String { prompt.replacing(/[ ]{2,}/, with: " ") }
+
+    /// Whether the card takes no PIN any more, so that none is asked for.
+    static func isLocked(_ prompt: String) -> Bool { prompt.hasSuffix("(Warning: PIN locked)") }
 }
 
 extension PromptRequest.Kind {

@@ -138,9 +138,12 @@ extension Context {
                     credential.passwordExpires = expiry.date(at: credential.times.authenticated)
                     return credential
                 } catch {
-                    if let refusal = bridge.refusal { throw error.because(refusal, message: bridge.refusalMessage) }
+                    let card = source.isCard ? CertificateRefusal.ofCard(error, wasAsked: bridge.hasAnswered) : nil
+                    if let refusal = bridge.refusal {
+                        throw error.because(refusal, message: bridge.refusalMessage ?? (refusal == .certificateRefused ? card : nil))
+                    }
                     // PKINIT was the only mechanism.
-                    if isForCertificate, error.code == .preauthenticationRefused { throw error.because(.certificateRefused) }
+                    if isForCertificate, error.code == .preauthenticationRefused { throw error.because(.certificateRefused, message: card) }
                     guard let armorCache, isOfArmor(error) else { throw error }
                     throw error.ofArmor(armorCache)
                 }
@@ -258,6 +261,11 @@ public enum InitialCredentialSource: Sendable {
     case keytab(String)
     /// The keytab that `KRB5_CLIENT_KTNAME` or krb5.conf's `default_client_keytab_name` names.
     case clientKeytab
+}
+
+extension InitialCredentialSource {
+    /// Whether it names a smart card.
+    var isCard: Bool { if case .certificate(let identity?, _) = self { identity.hasPrefix("PKCS11:") } else { false } }
 }
 
 /// Options for a sign-in; nil values leave the choice to krb5.conf (`krb5_get_init_creds_opt`).

@@ -16,6 +16,8 @@ struct LoadableLibrary {
     static let pkinit = LoadableLibrary("krb5/plugins/preauth/pkinit.so")
     /// Whether the plugin is installed, so that every program finds it. A plugin that is only unpacked is not found.
     static let isPKINITInstalled = LoadableLibrary("krb5/plugins/preauth/pkinit.so", below: [""]) != nil
+    /// SoftHSM, which behaves as a smart card (PKCS #11).
+    static let card = LoadableLibrary("softhsm/libsofthsm2.so")
     /// gss-ntlmssp, the NTLM mechanism of GSSAPI.
     static let ntlm = LoadableLibrary("gssntlmssp/gssntlmssp.so")
 

@@ -7,7 +7,7 @@ KSSO = .build/debug/ksso
 TEST = swift test --disable-xctest --experimental-maximum-parallelization-width 6
 # A sanitizer may deadlock, so the run has a time limit. With the build it takes less than an hour on two cores.
 SANITIZED = timeout --kill-after=1m 3h $(TEST)
-DOCUMENTED = Kerberos SignOnPolicy HTTPNegotiate TLSChannelBinding ExtensionProfile KerberosEngine KerberosSSO NegotiateAsyncHTTPClient \
+DOCUMENTED = Kerberos ActiveDirectory SignOnPolicy HTTPNegotiate TLSChannelBinding ExtensionProfile KerberosEngine KerberosSSO NegotiateAsyncHTTPClient \
     NegotiateURLSession SSOAgentClient KerberosTesting KerberosTestingTraits
 
 .PHONY: build demo test check bench docs programs install uninstall deb release packages compose-test system-test package-test examples interop \

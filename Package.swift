@@ -44,12 +44,14 @@ let package = Package(
         .library(name: "NegotiateURLSession", targets: ["NegotiateURLSession"]),
         .library(name: "SSOAgentClient", targets: ["SSOAgentClient"]),
         .library(name: "Kerberos", targets: ["Kerberos"]),
+        .library(name: "ActiveDirectory", targets: ["ActiveDirectory"]),
         .library(name: "HTTPNegotiate", targets: ["HTTPNegotiate"]),
         .library(name: "KerberosTesting", targets: ["KerberosTesting"]),
         .library(name: "KerberosTestingTraits", targets: ["KerberosTestingTraits"]),
     ],
     traits: [
-        "Kerberos", "HTTPNegotiate", "KerberosTesting", .trait(name: "KerberosTestingTraits", enabledTraits: ["KerberosTesting"]),
+        "Kerberos", "ActiveDirectory", "HTTPNegotiate", "KerberosTesting",
+        .trait(name: "KerberosTestingTraits", enabledTraits: ["KerberosTesting"]),
         .trait(name: "SSOAgentClient", enabledTraits: ["HTTPNegotiate"]), .trait(name: "KerberosSSO", enabledTraits: ["SSOAgentClient"]),
         .trait(name: "NegotiateAsyncHTTPClient", enabledTraits: ["HTTPNegotiate"]),
         .trait(name: "NegotiateURLSession", enabledTraits: ["HTTPNegotiate"]),
@@ -72,9 +74,12 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
     ],
     targets: [
+        // Declares what is loaded from libldap at run time, so that no package is needed to build.
+        .systemLibrary(name: "COpenLDAP"),
         .systemLibrary(name: "CKerberos", providers: [.apt(["libkrb5-dev"]), .yum(["krb5-devel"])]),
         .target(name: "SystemSupport", swiftSettings: safeSettings),
         .target(name: "Kerberos", dependencies: ["CKerberos", "SystemSupport"], swiftSettings: settings),
+        .target(name: "ActiveDirectory", dependencies: ["COpenLDAP", "Kerberos", "SystemSupport"], swiftSettings: settings),
         .target(name: "SignOnPolicy", swiftSettings: safeSettings),
         .target(
             name: "HTTPNegotiate",
@@ -103,7 +108,7 @@ let package = Package(
         ),
         .target(
             name: "KerberosEngine",
-            dependencies: ["SignOnPolicy", "SystemSupport", "Kerberos", "HTTPNegotiate"],
+            dependencies: ["ActiveDirectory", "SignOnPolicy", "SystemSupport", "Kerberos", "HTTPNegotiate"],
             swiftSettings: safeSettings
         ),
         .target(
@@ -146,8 +151,8 @@ let package = Package(
         .target(
             name: "KerberosSSO",
             dependencies: [
-                "SignOnPolicy", "SystemSupport", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "SSOAgentClient",
-                .product(name: "HTTPTypes", package: "swift-http-types", condition: kerberosSSO),
+                "ActiveDirectory", "SignOnPolicy", "SystemSupport", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine",
+                "SSOAgentClient", .product(name: "HTTPTypes", package: "swift-http-types", condition: kerberosSSO),
             ],
             swiftSettings: safeSettings
         ),
@@ -164,7 +169,8 @@ let package = Package(
         .target(
             name: "SSOAgent",
             dependencies: [
-                "SignOnPolicy", "SystemSupport", "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos", "KerberosEngine", "SSOAgentClient",
+                "ActiveDirectory", "SignOnPolicy", "SystemSupport", "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos",
+                "KerberosEngine", "SSOAgentClient",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -176,7 +182,7 @@ let package = Package(
         .target(
             name: "SignOnDiagnosis",
             dependencies: [
-                "SystemSupport", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosSSO",
+                "ActiveDirectory", "SystemSupport", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosSSO",
                 "NegotiateAsyncHTTPClient", "SignOnPolicy", "SSOAgentClient",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -194,8 +200,9 @@ let package = Package(
         .executableTarget(
             name: "ksso",
             dependencies: [
-                "SignOnDiagnosis", "SignOnPolicy", "SystemSupport", "CommandSupport", "ExtensionProfile", "HTTPNegotiate", "Kerberos",
-                "KerberosEngine", "KerberosSSO", "NegotiateAsyncHTTPClient", "NegotiateProxy", "SSOAgent", "SSOAgentClient",
+                "ActiveDirectory", "SignOnDiagnosis", "SignOnPolicy", "SystemSupport", "CommandSupport", "ExtensionProfile",
+                "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosSSO", "NegotiateAsyncHTTPClient", "NegotiateProxy", "SSOAgent",
+                "SSOAgentClient", "TLSChannelBinding",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -231,6 +238,7 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),
+        .testTarget(name: "ActiveDirectoryTests", dependencies: ["ActiveDirectory"], swiftSettings: settings),
         .testTarget(name: "SystemSupportTests", dependencies: ["SystemSupport"], swiftSettings: settings),
         .testTarget(
             name: "SignOnPolicyTests",

@@ -22,6 +22,8 @@ public final class KerberosExtension: CredentialExtension {
     let signIns: SignIns
     /// Changes passwords.
     let passwords: PasswordChanges
+    /// Reads accounts in the directories of domains.
+    let accounts: AccountReadings
 
     /// Creates an extension. Nothing is read or sent before the first call.
     public init(_ options: Options) {
@@ -50,6 +52,7 @@ public final class KerberosExtension: CredentialExtension {
         self.offsets = offsets
         self.signIns = signIns
         passwords = signIns.exchange.passwords
+        accounts = AccountReadings(options, clients: clients, store: store)
         tokens = TokenGrants(
             tickets,
             credentials: InitiatorCredentials(initiators, tickets: tickets, source: source, offsets: offsets, clock: options.clock),

@@ -1,3 +1,4 @@
+public import ActiveDirectory
 public import Kerberos
 public import SignOnPolicy
 
@@ -27,6 +28,8 @@ extension KerberosExtension {
         public var siteCacheFile: String?
         /// How long to wait for the controllers of an Active Directory domain, each time they are asked for the site.
         public var controllerLimit = Duration.milliseconds(1500)
+        /// How the directories of Active Directory domains are read. TLS is also used where the profile requires it.
+        public var directory = DomainDirectory.Options()
         /// A private directory for the caches of further principals, used if the default cache can hold only one.
         public var additionalCacheDirectory: String?
         /// The user's name. It signs in if neither the caller nor the profile names a principal.

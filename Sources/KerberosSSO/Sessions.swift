@@ -1,3 +1,4 @@
+public import ActiveDirectory
 public import Foundation
 internal import HTTPTypes
 public import Kerberos
@@ -206,6 +207,22 @@ extension SingleSignOn {
 }
 
 extension SingleSignOn {
+    /// Reads the account of a session's principal in the directory (LDAP) of its Active Directory domain, with the session's ticket.
+    ///
+    /// ```swift
+    /// if let record = try await sso.readAccount(of: session), record.account.passwordExpiry == .mustChange { … }
+    /// ```
+    ///
+    /// The session's cache keeps what `Session.account` says, for all programs. An agent reads it after each sign-in, and every four
+    /// hours.
+    ///
+    /// - Returns: The account and the rules for its passwords; nil if the realm is no domain, or if a sign-in would not look for its
+    ///   controllers, because krb5.conf names the KDCs or the profile forbids it (`useSiteAutoDiscovery`).
+    /// - Throws: `DirectoryError`; `libraryMissing` if OpenLDAP's libldap is not installed.
+    public func readAccount(of session: Session) async throws(DirectoryError) -> DomainDirectory.Record? {
+        try await kerberos.readAccount(of: session)
+    }
+
     /// Returns the principal for a name. A name without a realm is in the given realm, else in the default realm. Without a name, returns
     /// the principal that ``signIn(_:realm:prompt:options:)`` would sign in.
     public func principal(_ name: String?, realm: String? = nil) async throws(KerberosError) -> Principal {

@@ -99,6 +99,7 @@ public final class SingleSignOn: CredentialExtension {
             secretStore: settings.secretStore,
             trace: settings.trace
         )
+        options.directory = settings.directory
         options.clientKeytabName = settings.clientKeytabName
         options.siteCacheFile = Self.siteCacheFile(settings.environment)
         if let seconds = settings.environment["KSSO_SITE_TIMEOUT"].flatMap(Double.init), seconds > 0, seconds <= 60 {
@@ -202,6 +203,8 @@ extension SingleSignOn {
         public var promptUnavailable: @Sendable () -> Void = {}
         /// The store of passwords for automatic sign-in, such as `KerberosEngine/SecretStore/automatic`; nil stores and uses none.
         public var secretStore: (any SecretStore)?
+        /// How the directories of Active Directory domains are read; see ``readAccount(of:)``.
+        public var directory = DomainDirectory.Options()
         /// Receives libkrb5's trace, line by line.
         public var trace: (@Sendable (String) -> Void)?
 

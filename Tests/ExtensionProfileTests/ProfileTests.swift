@@ -69,8 +69,7 @@ import Testing
         #expect(profile.report.rejection == nil)
         #expect(
             profile.report.errors.map(\.path.description).sorted() == [
-                "ExtensionData.cacheName", "ExtensionData.replicationTime", "ExtensionData.requireUserPresence",
-                "ExtensionData.usePlatformSSOTGT",
+                "ExtensionData.cacheName", "ExtensionData.requireUserPresence", "ExtensionData.usePlatformSSOTGT",
             ]
         )
     }

@@ -14,13 +14,24 @@ struct ScheduleDrill {
     private(set) var eventTimes: [Double] = []
     private var sessionEvents: [SessionEvent] = []
 
-    init(_ limits: SessionLimits = .init(), renewalFraction: Double? = nil, monitorsCredentials: Bool = true, jitter: Double = 1) {
+    init(
+        _ limits: SessionLimits = .init(),
+        renewalFraction: Double? = nil,
+        monitorsCredentials: Bool = true,
+        readsAccounts: Bool = false,
+        jitter: Double = 1
+    ) {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt
         var configuration = ExtensionConfiguration(realm: "A.TEST", renewalFraction: renewalFraction)
         configuration.sessionLimits = limits
         configuration.monitorsCredentials = monitorsCredentials
-        schedule = SessionSchedule([configuration], backoff: Backoff(jitter: { jitter }), calendar: calendar)
+        schedule = SessionSchedule(
+            [configuration],
+            readsAccounts: readsAccounts,
+            backoff: Backoff(jitter: { jitter }),
+            calendar: calendar
+        )
     }
 
     /// A session whose ticket is valid from one second to another.

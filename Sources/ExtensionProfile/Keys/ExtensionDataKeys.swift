@@ -131,13 +131,13 @@ extension ProfileKey {
     private static let directory: [ProfileKey] = [
         key("siteCode", .string, check: .site, sets: .text(\.siteCode)),
         key("useSiteAutoDiscovery", .boolean, default: .boolean(true), sets: .flag(\.discoversSite)),
-        key("requireTLSForLDAP", .boolean, unused: "this project does not use LDAP", default: .boolean(false)),
+        key("requireTLSForLDAP", .boolean, default: .boolean(false), sets: .flag(\.requiresTLSForLDAP)),
         key(
             "replicationTime",
             .integer,
-            unused: "a password's age is not looked up in the directory, so no change has to reach all its servers first",
             default: .integer(900),
-            isDeprecated: true
+            isDeprecated: true,
+            sets: KeySetting { if let seconds = $0.integer { $1.passwords.replicationTime = Double(seconds) } }
         ),
     ]
 

@@ -11,6 +11,8 @@ final class PasswordChanges: Sendable {
     private let names: PrincipalNames
     private let clients: RealmClients
     private let store: SessionStore
+    /// Explains why the domain refuses a password.
+    private let accounts: AccountReadings
     /// The passwords for automatic sign-in; nil stores none.
     private let secrets: StoredSecrets?
 
@@ -20,6 +22,7 @@ final class PasswordChanges: Sendable {
         self.names = names
         self.clients = clients
         self.store = store
+        accounts = AccountReadings(options, clients: clients, store: store)
         self.secrets = secrets
     }
 
@@ -33,7 +36,7 @@ final class PasswordChanges: Sendable {
         let client = clients.makeClient(for: principal.realm)
         try await checkServer(for: principal, client)
         let credential = try await client.passwordChangeCredential(for: principal, using: .password(current))
-        try await client.changePassword(with: credential, to: new)
+        try await send(new, with: credential, client)
         return await noteChange(of: credential.client, to: new, client: client)
     }
 
@@ -75,12 +78,21 @@ final class PasswordChanges: Sendable {
             do throws(KerberosError) {
                 let new = try await newPassword(for: principal, banner: banner, asking: memory, client: client)
                 try await check(new, for: principal, current: memory.lastPassword)
-                try await client.changePassword(with: credential, to: new)
+                try await send(new, with: credential, client)
                 memory.take(new)
                 return (new, credential.client)
             } catch  where error.code == .passwordRefused && attemptsLeft > 0 {
                 banner = error.message.capitalizedSentence
             }
+        }
+    }
+
+    /// Sends the new password. A refusal says which rules apply.
+    private func send(_ new: Secret, with credential: Credential, _ client: KerberosClient) async throws(KerberosError) {
+        do throws(KerberosError) {
+            try await client.changePassword(with: credential, to: new)
+        } catch  where error.code == .passwordRefused {
+            throw await accounts.explaining(error, of: credential.client)
         }
     }
 

@@ -10,8 +10,8 @@ public struct Session: Sendable {
     public let cache: CredentialCacheName
     /// How the ticket-granting ticket was acquired.
     public let acquiredBy: Acquisition
-    /// Whether this session is the default of its realm. Of the realm's sessions with a valid ticket, that is the one in the primary cache,
-    /// else the one that signed in or was selected last.
+    /// Whether this session is the default of its realm. Of the realm's sessions with a valid ticket, that is the one in the primary
+    /// cache, else the one that signed in or was selected last.
     public internal(set) var isDefault = false
     /// Whether the ticket-granting ticket was valid when the cache was read.
     public let isSignedIn: Bool
@@ -24,10 +24,19 @@ public struct Session: Sendable {
     /// How many seconds the KDC's clock was ahead of this machine's when the tickets were acquired; 0 if the cache has no offset, or one
     /// that is evidently out of date. The dates of a session are already converted.
     public let clockOffset: Double
-    /// When the password expires, as reported by the KDC at the sign-in, or by the profile; nil if that is unknown, or if it never expires.
+    /// When the password expires, as reported by the KDC at the sign-in, by the domain's directory, or by the profile; nil if that is
+    /// unknown, or if it never expires.
     public internal(set) var passwordExpires: Date?
+    /// When the password was last changed, by a program of this project or as the domain's directory says; nil if unknown.
+    public internal(set) var passwordChanged: Date?
     /// When a program of this project last changed the password; nil if unknown.
-    public let passwordChanged: Date?
+    package let ownPasswordChange: Date?
+    /// What the directory of the realm's domain said about the account; nil if it was not read since the sign-in. See
+    /// ``KerberosExtension/readAccount(of:)``.
+    public let account: AccountStatus?
+    /// Whether the directory did not know yet, when it was read, that a program of this project had changed the password. What
+    /// ``account`` says about the password is then not used.
+    public internal(set) var isAccountOutdated = false
     /// The requested name, if the KDC canonicalized it to ``principal`` at the sign-in; otherwise nil.
     public let alias: Principal?
     let chosenAt: Date
@@ -55,6 +64,15 @@ extension Session {
 
     /// Whether the ticket-granting ticket is renewable.
     package var isRenewable: Bool { ticketGrantingTicket.isRenewable }
+
+    /// Takes over what the directory says about the password, unless it did not know of the last change yet.
+    mutating func adoptAccount(replicationTime: Double) {
+        guard let account else { return }
+        isAccountOutdated = account.precedes(changeAt: ownPasswordChange, replicationTime: replicationTime)
+        guard !isAccountOutdated else { return }
+        if account.passwordExpires != nil || account.passwordNeverExpires { passwordExpires = account.passwordExpires }
+        passwordChanged = account.passwordChanged ?? passwordChanged
+    }
 
     /// When this principal signed in, by this machine's clock. Reacquiring a ticket from a keytab does not count as a sign-in.
     package var signedInAt: Date { min(chosenAt, ticketGrantingTicket.times.authenticated.addingTimeInterval(-clockOffset)) }

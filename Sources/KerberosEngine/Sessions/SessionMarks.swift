@@ -12,6 +12,8 @@ enum SessionMark {
     static let chosenAt = "ksso_chosen_at"
     /// When the password expires; empty if that is unknown after a change.
     static let passwordExpires = "ksso_password_expires"
+    /// What the directory of the domain said about the account; see ``AccountStatus/text``.
+    static let account = "ksso_account"
     /// When a program of this project last changed the password.
     static let passwordChanged = "ksso_password_changed"
 
@@ -51,7 +53,9 @@ extension Session {
         chosenAt = SessionMark.date(SessionMark.chosenAt, in: listing.marks) ?? local(ticket.times.authenticated)
         alias = listing.marks[SessionMark.alias].flatMap { try? Principal($0) }
         passwordExpires = SessionMark.date(SessionMark.passwordExpires, in: listing.marks).map(local)
-        passwordChanged = SessionMark.date(SessionMark.passwordChanged, in: listing.marks)
+        ownPasswordChange = SessionMark.date(SessionMark.passwordChanged, in: listing.marks)
+        passwordChanged = ownPasswordChange
+        account = listing.marks[SessionMark.account].flatMap(AccountStatus.init(text:))
         ticketGrantingTicket = ticket
         self.listing = listing
     }

@@ -61,8 +61,9 @@ struct SessionStore: SessionReader {
     /// The session of a cache's contents; nil if there is none. It is not marked as a default.
     private func session(of listing: CredentialCacheListing) -> Session? {
         guard var session = Session(listing, now: clock()) else { return nil }
-        session.passwordExpires = configurations.passwordRules(for: session.realm)
-            .expiry(announced: session.passwordExpires, changed: session.passwordChanged)
+        let rules = configurations.passwordRules(for: session.realm)
+        session.adoptAccount(replicationTime: rules.replicationTime)
+        session.passwordExpires = rules.expiry(announced: session.passwordExpires, changed: session.passwordChanged)
         return session
     }
 

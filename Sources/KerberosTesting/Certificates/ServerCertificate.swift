@@ -49,13 +49,24 @@ public struct ServerCertificate: Sendable, Hashable, CustomStringConvertible {
     ///
     /// - Parameter host: The host name in the certificate.
     package func write(_ certificatePath: String, key keyPath: String, host: String = "localhost", realm: TestRealm) async throws {
+        try await write(certificatePath, key: keyPath, host: host, environment: realm.environment, scratch: realm.directory)
+    }
+
+    /// Writes them with the environment and the folder for temporary files that `openssl` gets.
+    func write(
+        _ certificatePath: String,
+        key keyPath: String,
+        host: String,
+        environment: [String: String],
+        scratch: String
+    ) async throws {
         let files = ["-noenc", "-keyout", keyPath, "-out", certificatePath]
         let name = ["-subj", "/CN=\(host)", "-addext", "subjectAltName=DNS:\(host)"]
         _ = try await Command.require(
             "openssl",
             ["req", "-x509", "-days", "1"] + arguments + files + name,
-            environment: realm.environment,
-            scratch: realm.directory
+            environment: environment,
+            scratch: scratch
         )
     }
 }

@@ -4,6 +4,12 @@ struct DomainProvision: Encodable {
         let name: String
         let password: String
         let principalName: String?
+        let attributes: [String: String]
+    }
+
+    struct Entry: Encodable {
+        let name: String
+        let attributes: [String: [String]]
     }
 
     struct Controller: Encodable {
@@ -20,16 +26,20 @@ struct DomainProvision: Encodable {
     let services: [String]
     let sites: [String: [String]]
     let controllers: [Controller]
+    let entries: [Entry]
+    let attributes: [String: String]
 
     init(_ options: TestDomainOptions, _ folder: String, address: String) {
         self.folder = folder
         realm = options.name
         netbios = options.netBIOSName
         self.address = address
-        users = options.users.map { User(name: $0.name, password: $0.password, principalName: $0.principalName) }
+        users = options.users.map { User(name: $0.name, password: $0.password, principalName: $0.principalName, attributes: $0.attributes) }
         services = options.services
         sites = options.sites
         controllers = options.controllers.map { Controller(name: $0.name, address: $0.address, site: $0.site) }
+        entries = options.entries.map { Entry(name: $0.name, attributes: $0.attributes) }
+        attributes = options.attributes
     }
 
     /// Uses Samba's library, because `samba-tool` would need a second for each change, and a file system with ACLs for shared files, which
@@ -67,8 +77,19 @@ struct DomainProvision: Encodable {
             database.newuser(user["name"], user["password"])
             if user.get("principalName"):
                 modify(user["name"], userPrincipalName=user["principalName"])
+            if user["attributes"]:
+                modify(user["name"], **user["attributes"])
+        base = str(database.get_default_basedn())
+        for entry in plan["entries"]:
+            values = {name: [value.replace("$domain", base) for value in values] for name, values in entry["attributes"].items()}
+            database.add(dict(dn=entry["name"] + "," + base, **values))
+        if plan["attributes"]:
+            change = ldb.Message(ldb.Dn(database, base))
+            for attribute, value in plan["attributes"].items():
+                change[attribute] = ldb.MessageElement(value, ldb.FLAG_MOD_REPLACE, attribute)
+            database.modify(change)
         # LDAP by GSSAPI asks for this name of the controller.
-        ldap = "ldap/dc1." + zone
+        ldap = "ldap/dc1.%s/%s" % (zone, zone)
         controller = database.search(expression="(sAMAccountName=DC1$)", attrs=["servicePrincipalName"])[0]
         names = [str(name) for name in controller.get("servicePrincipalName", [])]
         if ldap not in names:

@@ -11,12 +11,29 @@ package struct TestDomainOptions: Sendable, Hashable {
         package var password: String
         /// The user principal name; nil is the name in the domain.
         package var principalName: String?
+        /// Other attributes, such as `homeDirectory`.
+        package var attributes: [String: String]
 
         /// Creates an account.
-        package init(_ name: String, password: String, principalName: String? = nil) {
+        package init(_ name: String, password: String, principalName: String? = nil, attributes: [String: String] = [:]) {
             self.name = name
             self.password = password
             self.principalName = principalName
+            self.attributes = attributes
+        }
+    }
+
+    /// An entry of the directory.
+    package struct Entry: Sendable, Hashable {
+        /// The name in the domain, such as `CN=Strict,CN=Password Settings Container,CN=System`.
+        package var name: String
+        /// The attributes. `$domain` in a value stands for the domain's distinguished name.
+        package var attributes: [String: [String]]
+
+        /// Creates an entry.
+        package init(_ name: String, _ attributes: [String: [String]]) {
+            self.name = name
+            self.attributes = attributes
         }
     }
 
@@ -47,6 +64,14 @@ package struct TestDomainOptions: Sendable, Hashable {
     package var services: [String]
     /// The subnets of each site, in addition to the default site. The running controller is listed for all of them.
     package var sites: [String: [String]]
+    /// More entries of the directory, added after the accounts.
+    package var entries: [Entry] = []
+    /// Attributes of the domain's own entry, such as `minPwdLength`.
+    package var attributes: [String: String] = [:]
+    /// The certificate of the controller for TLS; nil offers no TLS.
+    package var certificate: ServerCertificate?
+    /// The host name in the certificate; nil is the controller's.
+    package var certificateHost: String?
     /// More controllers in DNS.
     package var controllers: [ListedController] = []
 
@@ -66,9 +91,43 @@ package struct TestDomain: Sendable {
     package let address: String
     /// The controller's host name.
     package let host: String
+    /// The certificate that authenticates the controller, in PEM, if the options have one.
+    package var certificatePath: String { "\(directory)/controller.pem" }
+    fileprivate let directory: String
 }
 
 extension TestDomain {
+    /// Replaces attributes of an account, as an administrator does.
+    package func set(_ attributes: [String: some Collection<String>], of user: String) async throws {
+        let script = """
+            import json, sys
+            import ldb
+            from samba.auth import system_session
+            from samba.param import LoadParm
+            from samba.samdb import SamDB
+
+            folder, user, attributes = json.load(sys.stdin)
+            settings = LoadParm()
+            settings.load(folder + "/etc/smb.conf")
+            database = SamDB(url=folder + "/private/sam.ldb", session_info=system_session(), lp=settings)
+            change = ldb.Message(database.search(expression="(sAMAccountName=%s)" % user, attrs=[])[0].dn)
+            for attribute, values in attributes.items():
+                change[attribute] = ldb.MessageElement(values, ldb.FLAG_MOD_REPLACE, attribute)
+            database.modify(change)
+            """
+        let path = "\(directory)/set-\(UUID().uuidString).py"
+        try script.writeFile(path)
+        let values = attributes.mapValues { Array($0) }
+        let input = try JSONSerialization.data(withJSONObject: [directory, user, values] as [Any])
+        _ = try await Command.require(
+            "/usr/bin/python3",
+            [path],
+            environment: DomainFiles.environment,
+            input: String(decoding: input, as: UTF8.self),
+            scratch: directory
+        )
+    }
+
     /// Why no domain can be run on this machine; nil if one can.
     package static var obstacle: String? {
         guard geteuid() == 0 else { return "a domain controller listens on ports below 1024, which requires root" }
@@ -100,15 +159,14 @@ nonisolated(nonsending) package func withTestDomain<R>(
 ) async throws -> R {
     if let obstacle = TestDomain.obstacle { throw KerberosTestingError(.programMissing, "No domain can be run: \(obstacle).") }
     let files = DomainFiles(options: options, directory: TemporaryFolder.newPath(), address: TestDomain.freeAddress())
-    // The database is removed at the end, so that it need not survive a crash of the machine.
-    let environment = ProcessInfo.processInfo.environment.merging(["TDB_NO_FSYNC": "1", "LDB_MODULES_DISABLE_DEEPBIND": "1"]) { $1 }
+    let environment = DomainFiles.environment
     return try await DaemonWatcher.withWatcher(making: files.directory, environment: environment, lastSignal: "TERM") { watcher in
         try await files.provision(environment)
         let process = try await watcher.start(files.command)
         try await files.waitForController(process)
         let realm = ExistingRealm(options.name, configurationPath: files.clientPath, keytabPath: files.keytabPath)
         return try await withExistingRealm(realm) { realm in
-            let domain = TestDomain(realm: realm, address: files.address, host: files.host)
+            let domain = TestDomain(realm: realm, address: files.address, host: files.host, directory: files.directory)
             return try await body(domain)
         }
     }
@@ -120,6 +178,11 @@ private struct DomainFiles {
     let directory: String
     let address: String
 
+    /// The database is removed at the end, so that it need not survive a crash of the machine.
+    static var environment: [String: String] {
+        ProcessInfo.processInfo.environment.merging(["TDB_NO_FSYNC": "1", "LDB_MODULES_DISABLE_DEEPBIND": "1"]) { $1 }
+    }
+
     var host: String { "dc1.\(options.name.lowercased())" }
     var configurationPath: String { "\(directory)/etc/smb.conf" }
     var clientPath: String { "\(directory)/client.conf" }
@@ -129,7 +192,10 @@ private struct DomainFiles {
     var command: [String] {
         let settings = [
             "interfaces=\(address)/8", "bind interfaces only=yes", "server services=kdc ldap cldap dns", "pid directory=\(directory)/run",
-            "ncalrpc dir=\(directory)/run/ncalrpc", "logging=stdout", "allow dns updates=disabled", "log level=1",
+            "ldap server require strong auth=allow_sasl_over_tls", "tls enabled=\(options.certificate == nil ? "no" : "yes")",
+            "tls certfile=\(directory)/controller.pem",
+            "tls keyfile=\(directory)/controller.key", "tls cafile=\(directory)/controller.pem", "ncalrpc dir=\(directory)/run/ncalrpc",
+            "logging=stdout", "allow dns updates=disabled", "log level=1",
         ]
         return ["/usr/sbin/samba", "--interactive", "--model=single", "--debug-stdout", "--configfile=\(configurationPath)"]
             + settings.map { "--option=\($0)" }
@@ -144,6 +210,15 @@ private struct DomainFiles {
         try DomainProvision.script.writeFile(script)
         let encoder = JSONEncoder()
         let plan = String(decoding: try encoder.encode(DomainProvision(options, self.directory, address: address)), as: UTF8.self)
+        if let certificate = options.certificate {
+            try await certificate.write(
+                "\(directory)/controller.pem",
+                key: "\(directory)/controller.key",
+                host: options.certificateHost ?? host,
+                environment: environment,
+                scratch: directory
+            )
+        }
         // Samba's modules belong to the system's own Python.
         _ = try await Command.require("/usr/bin/python3", [script], environment: environment, input: plan, scratch: directory)
         try """

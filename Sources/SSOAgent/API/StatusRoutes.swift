@@ -78,6 +78,8 @@ extension StatusDocument.Session {
             ticketExpires: session.ticketExpires,
             renewUntil: session.renewUntil,
             passwordExpires: session.passwordExpires,
+            accountProblem: session.account?.problem?.rawValue,
+            homeDirectory: session.account?.homeDirectory,
             site: site,
             services: session.services.map { .init(service: $0.principal.description, expires: $0.expires) }
         )

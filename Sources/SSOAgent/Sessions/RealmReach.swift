@@ -5,6 +5,8 @@ extension SessionSchedule {
     /// Records a change of the network. The KDCs are probed soon, and after failures again for about 15 seconds.
     package mutating func networkChanged(at now: Moment) {
         for (key, entry) in entries where dueDate(entry)?.isOver(at: now) == true { entries[key]?.renewal.isWanted = true }
+        // A directory that did not answer may be reachable now.
+        for key in entries.keys { entries[key]?.reading.retry(by: now.uptime + RealmReach.settling) }
         for realm in Set(rules.configurations.map(\.realm)).union(entries.values.map(\.session.realm)) {
             var reach = realms[realm] ?? RealmReach()
             reach.pause = RealmReach.firstPause

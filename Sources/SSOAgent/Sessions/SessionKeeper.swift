@@ -1,3 +1,4 @@
+internal import ActiveDirectory
 internal import Kerberos
 internal import KerberosEngine
 package import SignOnPolicy
@@ -22,6 +23,7 @@ package actor SessionKeeper {
     private enum Work: Hashable {
         case refresh(SessionSnapshot.Key)
         case probe(String)
+        case readAccount(SessionSnapshot.Key)
         case signOut(String)
         /// Waits until the next turn.
         case timer
@@ -41,7 +43,7 @@ package actor SessionKeeper {
         self.current = current
         self.reports = reports
         self.clock = clock
-        var schedule = schedule ?? SessionSchedule(current.value.policy.configurations)
+        var schedule = schedule ?? SessionSchedule(current.value.policy.configurations, readsAccounts: true)
         schedule.began = clock.now.wall
         self.schedule = schedule
     }
@@ -102,6 +104,9 @@ package actor SessionKeeper {
             case .probe(let realm, let isReachable):
                 tasks[.probe(realm)] = nil
                 schedule.probeFinished(realm: realm, isReachable: isReachable, at: now)
+            case .readAccount(let key, let outcome):
+                tasks[.readAccount(key)] = nil
+                schedule.accountReadingFinished(key, outcome, at: now)
             case .signOut(let principal, let ended):
                 tasks[.signOut(principal)] = nil
                 schedule.signOutFinished(principal, ended: ended, at: now)
@@ -143,6 +148,7 @@ extension SessionKeeper {
         case .send(let event): reports.events.send(event)
         case .report(let event): reports.program?.note(event)
         case .refresh(let key): refresh(key)
+        case .readAccount(let key): readAccount(key)
         case .abandon(let key): tasks[.refresh(key)]?.cancel()
         case .probe(let realm, let principal):
             tasks[.probe(realm)] = Task { [inbox, kerberos = current.value] in
@@ -168,6 +174,24 @@ extension SessionKeeper {
                 journal.failure("the ticket of \(key.principal) was not reacquired: \(error)")
             }
             inbox.put { $0.results.append(.refresh(key, outcome)) }
+        }
+    }
+
+    private func readAccount(_ key: SessionSnapshot.Key) {
+        tasks[.readAccount(key)] = Task { [inbox, journal = reports.journal, kerberos = current.value] in
+            var outcome = AccountReadingOutcome.failed
+            do throws(DirectoryError) {
+                let session = try? await kerberos.sessions().sessions.first { SessionSnapshot.Key($0) == key }
+                if let session { outcome = try await kerberos.readAccount(of: session) == nil ? .noDirectory : .read }
+            } catch {
+                // Programs run without libldap too, so that its absence is no failure.
+                if error.code == .libraryMissing {
+                    outcome = .noDirectory
+                } else {
+                    journal.failure("the account of \(key.principal) was not read: \(error)")
+                }
+            }
+            inbox.put { [outcome] in $0.results.append(.readAccount(key, outcome)) }
         }
     }
 
@@ -283,6 +307,7 @@ final class KeeperInbox: Sendable {
 enum KeeperResult: Sendable {
     case refresh(SessionSnapshot.Key, RefreshOutcome)
     case probe(realm: String, isReachable: Bool)
+    case readAccount(SessionSnapshot.Key, AccountReadingOutcome)
     /// `ended` is nil if the sign-out failed.
     case signOut(principal: String, ended: Set<SessionSnapshot.Key>?)
 }

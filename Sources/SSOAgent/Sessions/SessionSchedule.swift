@@ -20,6 +20,8 @@ package struct SessionSchedule: Sendable {
         case probe(realm: String, principal: String?)
         /// Sign out a principal, with or without the tickets that other programs acquired, and report the result.
         case signOut(principal: String, includingOthers: Bool)
+        /// Read the session's account in the directory of its domain, and report the outcome.
+        case readAccount(SessionSnapshot.Key)
         /// Send an event to all listeners.
         case send(AgentEvent)
         /// Run the administrator's program for a change of a session's ticket. Sessions that existed at the first look cause none.
@@ -36,6 +38,7 @@ package struct SessionSchedule: Sendable {
         var missingSince: Double?
         var isExpiryReported = false
         var renewal = RenewalState()
+        var reading = AccountReadingState()
         var signOut = SignOutState()
     }
 
@@ -43,6 +46,8 @@ package struct SessionSchedule: Sendable {
     var realms: [String: RealmReach] = [:]
     var rules: SessionRules
     var backoff: Backoff
+    /// Whether the accounts of the sessions are read in the directories of their domains.
+    let readsAccounts: Bool
     private var firstLook = FirstLook()
     private var passwords = PasswordNotices()
     /// Actions that the next call of ``actions(at:)`` returns first.
@@ -59,14 +64,17 @@ package struct SessionSchedule: Sendable {
 
     /// - Parameters:
     ///   - configurations: The active profiles, with their limits and realms.
+    ///   - readsAccounts: Whether the accounts of the sessions are read in the directories of their domains.
     ///   - backoff: The pauses after failures.
     ///   - calendar: The calendar and time zone of `SignOutAt`.
     package init(
         _ configurations: [ExtensionConfiguration] = [],
+        readsAccounts: Bool = false,
         backoff: Backoff = Backoff(),
         calendar: Calendar = .autoupdatingCurrent
     ) {
         rules = SessionRules(configurations: configurations, calendar: calendar)
+        self.readsAccounts = readsAccounts
         self.backoff = backoff
     }
 
@@ -118,6 +126,7 @@ package struct SessionSchedule: Sendable {
                 entry.lastUse = now
                 entry.signOut.reason = nil
                 entry.signOut.order = nil
+                entry.reading.notBefore = -.infinity
             }
         }
         if !session.services.isSubset(of: entry.session.services) { entry.lastUse = now }
@@ -153,6 +162,7 @@ package struct SessionSchedule: Sendable {
             notePasswordExpiry(of: key, at: now)
             end(key, at: now)
             refresh(key, at: now)
+            readAccount(key, at: now)
         }
         probe(at: now)
         defer { pending = [] }
@@ -168,6 +178,7 @@ package struct SessionSchedule: Sendable {
             if let due = refreshDate(entry), !entry.renewal.isInProgress {
                 waits.append(max(due.remaining(at: now), entry.renewal.notBefore - now.uptime))
             }
+            if let wait = accountReadingWait(entry, at: now) { waits.append(wait) }
             if entry.signOut.isProfileGone, !entry.signOut.isInProgress { waits.append(entry.signOut.notBefore - now.uptime) }
             if let end = end(of: entry, at: now), !entry.signOut.isInProgress {
                 waits.append(max(end.remaining(at: now), entry.signOut.notBefore - now.uptime))

@@ -55,6 +55,8 @@ package struct SessionSnapshot: Sendable, Hashable {
     package var passwordChanged: Date?
     /// When the password expires; nil if unknown.
     package var passwordExpires: Date?
+    /// When the directory of the domain was read; nil if it was not, or if it did not know of a password change yet.
+    package var accountRead: Date?
 
     package init(
         key: Key,
@@ -64,7 +66,8 @@ package struct SessionSnapshot: Sendable, Hashable {
         signedInAt: Date? = nil,
         services: some Sequence<String> = [],
         passwordChanged: Date? = nil,
-        passwordExpires: Date? = nil
+        passwordExpires: Date? = nil,
+        accountRead: Date? = nil
     ) {
         self.key = key
         self.realm = realm
@@ -73,6 +76,7 @@ package struct SessionSnapshot: Sendable, Hashable {
         self.signedInAt = signedInAt ?? ticket.authenticated
         self.passwordChanged = passwordChanged
         self.passwordExpires = passwordExpires
+        self.accountRead = accountRead
         self.services = Set(services.lazy.map(\.hashValue))
     }
 }
@@ -94,10 +98,18 @@ extension SessionSnapshot {
             ),
             reacquisition: session.reacquisition,
             signedInAt: session.signedInAt,
-            services: session.services.lazy.map(\.principal.description),
-            passwordChanged: session.passwordChanged,
-            passwordExpires: session.passwordExpires
+            services: session.services.lazy.map(\.principal).filter { !$0.isDirectory }.map(\.description),
+            passwordChanged: session.ownPasswordChange,
+            passwordExpires: session.passwordExpires,
+            accountRead: session.isAccountOutdated ? nil : session.account?.read
         )
+    }
+}
+
+extension Principal {
+    /// Whether it is the directory of a domain, whose ticket is acquired to read the account, and is no sign that the session is in use.
+    fileprivate var isDirectory: Bool {
+        components.count == 3 && components[0] == "ldap" && components[2] == realm.lowercased()
     }
 }
 

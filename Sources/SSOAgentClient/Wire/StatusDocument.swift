@@ -42,6 +42,11 @@ public struct StatusDocument: Codable, Sendable, Hashable {
         public var renewUntil: Date?
         /// When the password expires; null if it is not known.
         public var passwordExpires: Date?
+        /// Why the account cannot sign in again, as the directory of the domain said: `disabled`, `locked` or `expired`; null if it can, or
+        /// if the directory was not read.
+        public var accountProblem: String?
+        /// The home directory on a file server, as the directory of the domain said; null if it names none, or was not read.
+        public var homeDirectory: String?
         /// The Active Directory site of this machine in the realm; null if it is not known.
         public var site: String?
         /// The valid service tickets.
@@ -58,6 +63,8 @@ public struct StatusDocument: Codable, Sendable, Hashable {
             ticketExpires: Date,
             renewUntil: Date?,
             passwordExpires: Date?,
+            accountProblem: String? = nil,
+            homeDirectory: String? = nil,
             site: String? = nil,
             services: [Service]
         ) {
@@ -70,6 +77,8 @@ public struct StatusDocument: Codable, Sendable, Hashable {
             self.ticketExpires = ticketExpires
             self.renewUntil = renewUntil
             self.passwordExpires = passwordExpires
+            self.accountProblem = accountProblem
+            self.homeDirectory = homeDirectory
             self.site = site
             self.services = services
         }
@@ -86,6 +95,8 @@ public struct StatusDocument: Codable, Sendable, Hashable {
             try container.encode(ticketExpires, forKey: .ticketExpires)
             try container.encode(renewUntil, forKey: .renewUntil)
             try container.encode(passwordExpires, forKey: .passwordExpires)
+            try container.encode(accountProblem, forKey: .accountProblem)
+            try container.encode(homeDirectory, forKey: .homeDirectory)
             try container.encode(site, forKey: .site)
             try container.encode(services, forKey: .services)
         }

@@ -50,6 +50,8 @@ public struct ExtensionConfiguration: Sendable, Hashable, Codable {
     public var siteCode: String?
     /// Whether the nearest controllers are looked for if ``siteCode`` names no site: `useSiteAutoDiscovery`.
     public var discoversSite = true
+    /// Whether the directory of the realm's domain is read by TLS only: `requireTLSForLDAP`.
+    public var requiresTLSForLDAP = false
     /// When sessions end without a sign-out.
     public var sessionLimits = SessionLimits()
     /// The fraction of its lifetime after which a ticket is renewed or reacquired: `RenewAtFraction`. Nil means two thirds.
@@ -129,6 +131,7 @@ extension ExtensionConfiguration {
         try container.decode(.preferredKDCs, into: &preferredKDCs)
         try container.decode(.siteCode, into: &siteCode)
         try container.decode(.discoversSite, into: &discoversSite)
+        try container.decode(.requiresTLSForLDAP, into: &requiresTLSForLDAP)
         try container.decode(.sessionLimits, into: &sessionLimits)
         try container.decode(.renewalFraction, into: &renewalFraction)
         try container.decode(.screenLockedBehavior, into: &screenLockedBehavior)

@@ -20,6 +20,9 @@ public struct PasswordRules: Sendable, Hashable, Codable {
     public var notificationDays: Int
     /// After how many days a password expires, whatever the KDC says: `pwExpireOverride`. Applies only if the last change is known.
     public var expireOverride: Int?
+    /// How many seconds a password change takes to reach all servers of a directory: `replicationTime`. A directory that was read earlier
+    /// may not know of the change.
+    public var replicationTime: Double
     /// Whether expiry notices are given; false with `performKerberosOnly`.
     public var givesNotices: Bool
     /// The name of the profile's file, for messages.
@@ -36,6 +39,7 @@ public struct PasswordRules: Sendable, Hashable, Codable {
         isChangeAllowed: Bool = true,
         notificationDays: Int = 15,
         expireOverride: Int? = nil,
+        replicationTime: Double = 900,
         givesNotices: Bool = true,
         source: String = ""
     ) {
@@ -48,6 +52,7 @@ public struct PasswordRules: Sendable, Hashable, Codable {
         self.isChangeAllowed = isChangeAllowed
         self.notificationDays = notificationDays
         self.expireOverride = expireOverride
+        self.replicationTime = replicationTime
         self.givesNotices = givesNotices
         self.source = source
     }
@@ -65,6 +70,7 @@ public struct PasswordRules: Sendable, Hashable, Codable {
         try container.decode(.isChangeAllowed, into: &isChangeAllowed)
         try container.decode(.notificationDays, into: &notificationDays)
         try container.decode(.expireOverride, into: &expireOverride)
+        try container.decode(.replicationTime, into: &replicationTime)
         try container.decode(.givesNotices, into: &givesNotices)
         try container.decode(.source, into: &source)
     }

@@ -56,7 +56,7 @@ struct SignInOperation {
             say("\(session.principal) is signed in until \(session.ticketExpires.localText), in \(session.cache).")
             if recordsPrincipal || isAsked { await record(session.principal, sso, environment) }
             if let place { say("The password is stored \(place). To remove it: ksso logout \(session.principal)") }
-            printNotice(session, sso)
+            printNotice(await describing(session, sso, hasAgent: runtime.cacheSocket != nil), sso)
             if ticket.cache == nil { printOtherCache(runtime, environment) }
             guard let validFor = ticket.validFor, !ticket.isLongEnough(session) else { return }
             let limit = "the new ticket is valid for less than \(validFor.argument), because the KDC limits its lifetime"
@@ -129,6 +129,15 @@ struct SignInOperation {
 
     private func say(_ text: String) {
         if !isQuiet { Console.print(text) }
+    }
+
+    /// The session with what the directory of its domain says about the account, if it says that at once: the user is signed in, and waits
+    /// only for the shell. An agent reads it by itself.
+    private func describing(_ session: Session, _ sso: SingleSignOn, hasAgent: Bool) async -> Session {
+        guard !hasAgent, session.cache.type != "MEMORY" else { return session }
+        let isRead = await firstResult(within: .seconds(1), cancelsLateWork: false) { (try? await sso.readAccount(of: session)) != nil }
+        guard isRead == true else { return session }
+        return (try? await sso.sessions())?.sessions.first { $0.cache == session.cache } ?? session
     }
 
     /// Prints to standard error that the password expires soon.

@@ -88,9 +88,32 @@ struct Status: AsyncParsableCommand {
             if let limit = session.renewUntil { Console.print("    renewable until \(limit.localTextWithTimeLeft)") }
             Console.print("    in \(session.cache), acquired by \(session.acquiredBy.text)")
             if let site = await sso.kerberos.knownSite(of: session.realm) { Console.print("    in the site \(site)") }
-            if let notice = session.passwordNotice(sso.kerberos.passwordRules(for: session.realm)) { Console.print("    \(notice)") }
+            let rules = sso.kerberos.passwordRules(for: session.realm)
+            if let account = session.account { show(account) }
+            if let notice = session.passwordNotice(rules) ?? passwordLine(session, rules) { Console.print("    \(notice)") }
             for service in session.services { Console.print("    \(service.principal) until \(service.expires.localTextWithTimeLeft)") }
         }
+    }
+}
+
+extension Status {
+    /// Prints what the directory said about an account, as far as a user needs it.
+    private func show(_ account: AccountStatus) {
+        if let problem = account.problem {
+            let source = "as the directory said at \(account.read.localText). Ask an administrator of the domain."
+            let line = "the account is \(problem.rawValue), \(source)"
+            Console.print("    \(line)", highlighting: problem.rawValue, in: .red)
+        }
+        if let home = account.homeDirectory { Console.print("    home directory \(home.escapedForDisplay())") }
+    }
+}
+
+extension Status {
+    /// When the password expires, if the directory says it and no notice is due.
+    private func passwordLine(_ session: Session, _ rules: PasswordRules) -> String? {
+        guard session.account != nil, let expires = session.passwordExpires else { return nil }
+        guard expires <= Date() else { return "the password expires on \(expires.localText)" }
+        return "the password must be changed.\(session.passwordAdvice(rules).map { " \($0)" } ?? "")"
     }
 }
 

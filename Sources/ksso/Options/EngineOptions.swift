@@ -56,6 +56,7 @@ struct EngineOptions {
     private var settings: SingleSignOn.Settings {
         var settings = SingleSignOn.Settings()
         settings.secretStore = .automatic
+        settings.directory = .boundToTLS
         switch verbosity {
         case 0: break
         // Only this project's own trace lines, which list the KDCs that are contacted.

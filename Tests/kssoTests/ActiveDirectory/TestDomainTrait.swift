@@ -49,6 +49,11 @@ extension Workstation {
         return try await run(try command(["ksso"] + arguments, in: domain), input: input, environment: own)
     }
 
+    /// Runs a shell script on such a machine.
+    func script(_ script: String, in domain: TestDomain, input: String? = nil) async throws -> CommandResult {
+        try await run(try command(["sh", "-c", script], in: domain), input: input, environment: try discovering(domain))
+    }
+
     /// The diagnosis of `ksso doctor` on such a machine.
     func doctor(in domain: TestDomain) async throws -> Diagnosis {
         let prefix = try command([], in: domain)

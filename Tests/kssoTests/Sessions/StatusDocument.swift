@@ -13,6 +13,8 @@ struct StatusDocument: Decodable, Equatable {
         let ticketExpires: Date
         let renewUntil: Date?
         let passwordExpires: Date?
+        var accountProblem: String?
+        var homeDirectory: String?
         let services: [Service]
     }
 

@@ -87,7 +87,7 @@ struct StatusTests {
         let session = try #require((document["sessions"] as? [[String: Any]])?.first)
         let keys: Set = [
             "realm", "principal", "isDefault", "signedIn", "acquiredBy", "cache", "ticketExpires", "renewUntil", "passwordExpires", "site",
-            "services",
+            "services", "accountProblem", "homeDirectory",
         ]
         #expect(Set(session.keys) == keys)
         #expect(session["renewUntil"] is NSNull)

@@ -40,6 +40,7 @@ extension CommonOptions {
             settings.promptUnavailable = asking.promptUnavailable
         }
         settings.secretStore = .automatic
+        settings.directory = .boundToTLS
         if !system { settings.defaultCacheName = "KCM:" }
         settings.cacheSocket = cacheSocket
         if verbose > 1 { settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") } }

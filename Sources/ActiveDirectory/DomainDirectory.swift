@@ -1,0 +1,217 @@
+public import Kerberos
+internal import SystemSupport
+
+/// The directory (LDAP) of an Active Directory domain, which tells users about their own accounts: when the password expires, whether the
+/// account is locked, where the home directory is.
+///
+/// A reading signs in with a ticket for the controller, and encrypts the connection with its key, or by TLS. It needs OpenLDAP's libldap,
+/// which is loaded at run time.
+///
+/// ```swift
+/// let directory = DomainDirectory(realm: "CORP.EXAMPLE", controllers: ["dc1.corp.example"])
+/// let record = try await directory.record(of: alice, using: KerberosClient(RealmConfiguration(realm: "CORP.EXAMPLE")), cache: cache)
+/// if record.account.passwordExpiry == .mustChange { print("The password must be changed.") }
+/// ```
+public struct DomainDirectory: Sendable {
+    /// How a directory is read.
+    public struct Options: Sendable {
+        /// Whether to use TLS, and to read nothing without it: `requireTLSForLDAP` of a profile. The controller's certificate is checked.
+        public var requiresTLS = false
+        /// A file of certificates of authorities to trust, in PEM; nil is the one that `LDAPTLS_CACERT` or the machine's ldap.conf names,
+        /// else the system's.
+        public var trustedAuthorities: String?
+        /// Creates the bindings to a TLS connection from the server's certificate in DER; if it returns nil, nothing is read. Without
+        /// this function, the sign-in is not bound to the connection.
+        public var channelBindings: (@Sendable ([UInt8]) -> ChannelBindings?)?
+        /// How long to wait for a controller, each time that it is asked something; altogether three times as long.
+        public var limit = Duration.seconds(2)
+
+        /// Creates options.
+        public init() {}
+    }
+
+    /// What is read in one connection.
+    public struct Record: Sendable, Hashable {
+        /// The account.
+        public let account: DirectoryAccount
+        /// The rules for its passwords; nil if the directory does not show those that apply to it.
+        public let passwordRules: DomainPasswordRules?
+    }
+
+    private let realm: String
+    private let controllers: [String]
+    private let options: Options
+
+    /// Creates a directory. Nothing is sent before it is read.
+    ///
+    /// - Parameters:
+    ///   - realm: The realm of the domain, whose DNS name is the same in lower case.
+    ///   - controllers: The host names of controllers, the nearest first.
+    public init(realm: String, controllers: [String], options: Options = Options()) {
+        self.realm = realm
+        self.controllers = controllers
+        self.options = options
+    }
+
+    /// Whether libldap is installed. Loads it.
+    public static var isAvailable: Bool { LDAPLibrary.shared != nil }
+
+    /// The service whose ticket a controller's directory accepts: `ldap/dc1.corp.example/corp.example@CORP.EXAMPLE`. With the domain in
+    /// the name it is one that only controllers can register; another member of the domain could register the rest for itself.
+    private func service(at host: String) throws(KerberosError) -> Principal {
+        try Principal("ldap/\(host)/\(realm.lowercased())@\(realm)")
+    }
+
+    /// Reads a principal's account, from the first controller that answers; at most three are tried. Returns at once if the task is
+    /// canceled.
+    ///
+    /// - Parameters:
+    ///   - principal: A principal of the realm, as the KDC names it.
+    ///   - client: The client that gets the ticket for the controller.
+    ///   - cache: The cache with the ticket-granting ticket of the principal that reads, which need not be the same one. It keeps the
+    ///     ticket for the controller.
+    /// - Throws: ``DirectoryError``.
+    public func record(
+        of principal: Principal,
+        using client: KerberosClient,
+        cache: CredentialCacheName
+    ) async throws(DirectoryError) -> Record {
+        guard let library = LDAPLibrary.shared else {
+            let message = "the directory cannot be read, because libldap is not installed. Install libldap-2.5-0 or libldap2."
+            throw DirectoryError(.libraryMissing, subject: realm, message: message)
+        }
+        var last = DirectoryError(.unreachable, subject: realm, message: "no controller of the domain is known.")
+        for host in controllers.prefix(3) {
+            do throws(DirectoryError) {
+                let credential = try await credential(for: host, client, cache)
+                return try await record(of: principal, at: host, with: credential, library)
+            } catch {
+                if error.code == .unknownAccount || Task.isCancelled { throw error }
+                last = error
+            }
+        }
+        throw last
+    }
+
+    private func credential(
+        for host: String,
+        _ client: KerberosClient,
+        _ cache: CredentialCacheName
+    ) async throws(DirectoryError) -> InitiatorCredential {
+        do throws(KerberosError) {
+            let ticket = try await client.serviceTicket(for: try service(at: host), in: cache)
+            return try await client.initiatorCredential(for: ticket, from: cache, offersProtection: !options.requiresTLS)
+        } catch {
+            throw DirectoryError(.noTicket, subject: host, message: error.message, cause: error)
+        }
+    }
+
+    private func record(
+        of principal: Principal,
+        at host: String,
+        with credential: InitiatorCredential,
+        _ library: LDAPLibrary
+    ) async throws(DirectoryError) -> Record {
+        // A controller that does not answer holds its thread somewhat longer than the caller.
+        let result = await firstResult(within: options.limit * 3, cancelsLateWork: false) { [realm, options] in
+            let addresses = await NameService.lookUp(host).host?.addresses ?? []
+            let reading = DirectoryReading(host: host, realm: realm, addresses: addresses, options: options)
+            return await BlockingCall.run {
+                // libldap writes to its socket as to a file.
+                BrokenPipes.ignoring {
+                    Result { () throws(DirectoryError) in try reading.record(of: principal, with: credential, library) }
+                }
+            }
+        }
+        guard let result else {
+            throw DirectoryError(.unreachable, subject: host, message: "the controller did not answer in time.")
+        }
+        return try result.get()
+    }
+}
+
+/// One reading of one controller.
+private struct DirectoryReading: Sendable {
+    let host: String
+    let realm: String
+    let addresses: [String]
+    let options: DomainDirectory.Options
+
+    private static let port: UInt16 = 389
+
+    /// Connects, signs in, reads and disconnects. Blocks the calling thread, as long as the limits of the options allow.
+    func record(
+        of principal: Principal,
+        with credential: InitiatorCredential,
+        _ library: LDAPLibrary
+    ) throws(DirectoryError) -> DomainDirectory.Record {
+        guard let socket = ServerConnection.open(to: addresses, port: Self.port, within: options.limit) else {
+            throw DirectoryError(.unreachable, subject: host, message: "the controller does not answer on port \(Self.port) (LDAP).")
+        }
+        // A peer that sends a byte now and then would never exceed the limit of a single call.
+        let deadline = SocketDeadline(of: socket, after: options.limit * 3)
+        defer { deadline.end() }
+        let conversation = try LDAPConversation(library, socket: socket, host: host, limit: options.limit)
+        let bindings = options.requiresTLS ? try protect(conversation) : nil
+        try conversation.signIn(with: credential, isProtected: options.requiresTLS, bindings: bindings)
+        let entry = try account(of: principal, conversation)
+        guard let account = DirectoryAccount(entry) else { throw unknown(principal) }
+        return DomainDirectory.Record(account: account, passwordRules: try rules(for: entry, conversation))
+    }
+
+    /// Starts TLS, and returns the bindings to the connection.
+    private func protect(_ conversation: LDAPConversation) throws(DirectoryError) -> ChannelBindings? {
+        let authorities = TrustedAuthorities.path(options.trustedAuthorities)
+        let certificate = try conversation.startTLS(trusting: authorities)
+        guard let bind = options.channelBindings else { return nil }
+        if let bindings = certificate.flatMap(bind) { return bindings }
+        let message = "the sign-in cannot be bound to the controller's certificate, whose signature has no usual hash. Replace it."
+        throw DirectoryError(.tlsFailed, subject: host, message: message)
+    }
+
+    /// The domain's place in the directory, which is made of the labels of its DNS name.
+    private var domain: String { realm.lowercased().split(separator: ".").map { "DC=\($0)" }.joined(separator: ",") }
+
+    private func account(of principal: Principal, _ conversation: LDAPConversation) throws(DirectoryError) -> LDAPEntry {
+        // A host's principal is its name and a dollar sign; an enterprise name is a user principal name as it is.
+        let name = principal.components.joined(separator: "/")
+        let own = principal.isEnterpriseName ? name : "\(name)@\(principal.realm)"
+        let filter =
+            "(&(objectClass=user)(|(sAMAccountName=\(LDAPFilter.escaped(name)))(userPrincipalName=\(LDAPFilter.escaped(own)))))"
+        let found = try conversation.entries(under: domain, .subtree, filter: filter, attributes: DirectoryAccount.attributes)
+        let exact = found.first { $0["sAMAccountName"]?.lowercased() == name.lowercased() }
+        guard let entry = exact ?? found.first else { throw unknown(principal) }
+        return entry
+    }
+
+    private func unknown(_ principal: Principal) -> DirectoryError {
+        DirectoryError(.unknownAccount, subject: principal.displayName, message: "the directory of \(realm) shows no such account.")
+    }
+
+    /// The rules for an account's passwords: those of its settings object if it has one, else those of the domain.
+    private func rules(for account: LDAPEntry, _ conversation: LDAPConversation) throws(DirectoryError) -> DomainPasswordRules? {
+        if let settings = account["msDS-ResultantPSO"] {
+            let attributes = DomainPasswordRules.settingsAttributes
+            let found = try conversation.entries(under: settings, .entry, filter: "(objectClass=*)", attributes: attributes)
+            // Only administrators can read these objects, unless the domain's say otherwise.
+            return found.first.map(DomainPasswordRules.init(settings:))
+        }
+        let attributes = DomainPasswordRules.domainAttributes
+        let found = try conversation.entries(under: domain, .entry, filter: "(objectClass=*)", attributes: attributes)
+        return found.first.map(DomainPasswordRules.init(domain:))
+    }
+}
+
+/// Search filters (RFC 4515).
+enum LDAPFilter {
+    /// A value with the characters escaped that have a meaning in filters.
+    static func escaped(_ value: String) -> String {
+        value.utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "*"), UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "\\"), 0, 0x80...:
+                "\\" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            default: String(UnicodeScalar(byte))
+            }
+        }.joined()
+    }
+}

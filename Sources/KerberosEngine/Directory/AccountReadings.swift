@@ -1,0 +1,59 @@
+public import ActiveDirectory
+internal import Kerberos
+internal import SignOnPolicy
+
+/// Reads the accounts of sessions in the directories of their domains.
+struct AccountReadings: Sendable {
+    let options: KerberosExtension.Options
+    private let clients: RealmClients
+    let store: SessionStore
+
+    init(_ options: KerberosExtension.Options, clients: RealmClients, store: SessionStore) {
+        self.options = options
+        self.clients = clients
+        self.store = store
+    }
+
+    /// Reads the account of a session's principal with the session's ticket, and notes in the session's cache what it says; nil if the
+    /// realm is no domain, or if its controllers are not looked for.
+    func read(_ session: Session) async throws(DirectoryError) -> DomainDirectory.Record? {
+        guard session.isSignedIn, let directory = await directory(of: session.realm) else { return nil }
+        // The ticket for the controller stays in the session's cache: to an account that was disabled meanwhile the KDC issues no other.
+        let record = try await directory.record(
+            of: session.principal,
+            using: clients.client(for: session.realm),
+            cache: session.cache
+        )
+        let status = AccountStatus(record.account, at: options.clock(), clockOffset: session.clockOffset)
+        // Another principal may have signed in to the cache meanwhile.
+        if let present = try? await store.local.listing(of: session.cache), present.principal == session.principal {
+            try? await store.local.setMark(SessionMark.account, to: status.text, in: session.cache)
+        }
+        return record
+    }
+
+    /// The directory of a realm, at the nearest controllers; nil if a sign-in would not look for controllers, or finds none.
+    private func directory(of realm: String) async -> DomainDirectory? {
+        guard let order = try? await clients.client(for: realm).kdcOrder(), order.asksDNS,
+            let location = await clients.controllers(of: realm)?.location()
+        else { return nil }
+        let answering = location.controllers.filter { $0.latency != nil }
+        let hosts = (answering.isEmpty ? location.controllers : answering).map(\.address.host)
+        var settings = options.directory
+        let configurations = options.configurations.filter { $0.realm == realm }
+        settings.requiresTLS = settings.requiresTLS || configurations.contains(where: \.requiresTLSForLDAP)
+        return DomainDirectory(realm: realm, controllers: hosts, options: settings)
+    }
+}
+
+extension KerberosExtension {
+    /// Reads the account of a session's principal in the directory (LDAP) of its Active Directory domain with the session's ticket: when
+    /// the password expires, whether the account is locked, where the home directory is. The session's cache keeps what
+    /// ``Session/account`` says.
+    ///
+    /// - Returns: The account; nil if the realm is no domain, or if a sign-in would not look for its controllers.
+    /// - Throws: `DirectoryError`; `libraryMissing` if OpenLDAP's libldap is not installed.
+    public func readAccount(of session: Session) async throws(DirectoryError) -> DomainDirectory.Record? {
+        try await accounts.read(session)
+    }
+}

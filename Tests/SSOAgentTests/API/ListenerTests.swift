@@ -45,7 +45,6 @@ struct ListenerTests {
         await #expect(processExitsWith: .success) {
             let folder = "/tmp/api-\(UUID().uuidString.prefix(13))"
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-            defer { try? FileManager.default.removeItem(atPath: folder) }
             let (reports, continuation) = AsyncStream.makeStream(of: Report.self)
             let api = AgentAPI.unconfigured { continuation.yield(Report(failure: $0, time: .now, processorTime: clock())) }
             let server = AgentAPIServer(api)
@@ -68,6 +67,7 @@ struct ListenerTests {
             // The pause is a second long.
             let spent = Double(second.processorTime - first.processorTime) / Double(CLOCKS_PER_SEC)
             guard spent < 0.4 else { fatalError("it took \(spent) seconds of processor time") }
+            try FileManager.default.removeItem(atPath: folder)  // the process ends without leaving the scope
             endChildProcess()
         }
     }
@@ -77,7 +77,6 @@ struct ListenerTests {
         await #expect(processExitsWith: .success) {
             let folder = "/tmp/api-\(UUID().uuidString.prefix(13))"
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-            defer { try? FileManager.default.removeItem(atPath: folder) }
             let setUp = AgentConnectionServer.setUp(for: AgentAPI.unconfigured())
             let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .childChannelInitializer { channel in setUp(channel).map { _ in } }
@@ -88,6 +87,7 @@ struct ListenerTests {
                 try #require(answer.isEmpty)
             }
             try await listener.close()
+            try FileManager.default.removeItem(atPath: folder)  // the process ends without leaving the scope
             endChildProcess()
         }
     }

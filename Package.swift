@@ -238,7 +238,7 @@ let package = Package(
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),
-        .testTarget(name: "ActiveDirectoryTests", dependencies: ["ActiveDirectory"], swiftSettings: settings),
+        .testTarget(name: "ActiveDirectoryTests", dependencies: ["ActiveDirectory", "KerberosTestingTraits"], swiftSettings: settings),
         .testTarget(name: "SystemSupportTests", dependencies: ["SystemSupport"], swiftSettings: settings),
         .testTarget(
             name: "SignOnPolicyTests",

@@ -25,6 +25,8 @@ public struct DomainDirectory: Sendable {
         public var channelBindings: (@Sendable ([UInt8]) -> ChannelBindings?)?
         /// How long to wait for a controller, each time that it is asked something; altogether three times as long.
         public var limit = Duration.seconds(2)
+        /// The port of the controllers.
+        package var port: UInt16 = 389
 
         /// Creates options.
         public init() {}
@@ -47,6 +49,7 @@ public struct DomainDirectory: Sendable {
     /// - Parameters:
     ///   - realm: The realm of the domain, whose DNS name is the same in lower case.
     ///   - controllers: The host names of controllers, the nearest first.
+    ///   - options: How it is read.
     public init(realm: String, controllers: [String], options: Options = Options()) {
         self.realm = realm
         self.controllers = controllers
@@ -137,16 +140,14 @@ private struct DirectoryReading: Sendable {
     let addresses: [String]
     let options: DomainDirectory.Options
 
-    private static let port: UInt16 = 389
-
     /// Connects, signs in, reads and disconnects. Blocks the calling thread, as long as the limits of the options allow.
     func record(
         of principal: Principal,
         with credential: InitiatorCredential,
         _ library: LDAPLibrary
     ) throws(DirectoryError) -> DomainDirectory.Record {
-        guard let socket = ServerConnection.open(to: addresses, port: Self.port, within: options.limit) else {
-            throw DirectoryError(.unreachable, subject: host, message: "the controller does not answer on port \(Self.port) (LDAP).")
+        guard let socket = ServerConnection.open(to: addresses, port: options.port, within: options.limit) else {
+            throw DirectoryError(.unreachable, subject: host, message: "the controller does not answer on port \(options.port) (LDAP).")
         }
         // A peer that sends a byte now and then would never exceed the limit of a single call.
         let deadline = SocketDeadline(of: socket, after: options.limit * 3)

@@ -70,6 +70,9 @@ struct FairnessTests {
             try await withConnection(running.path) { setUp async throws in
                 #expect(try await setUp.code(.initialize, "a", Sample.alice) == .ok)
             }
+            // Until the server has noticed its end, that connection would count as one of the crowd. The last of the crowd could then be
+            // accepted as the other user's, and the gate would wait for ever.
+            #expect(try await comesTrue { await running.server.counts.first?.connections == 0 })
             var crowd: [any Channel] = []
             for count in 1...connections {
                 crowd.append(try await connect(running))

@@ -59,7 +59,7 @@ struct AudienceTests {
     func `a peer that is no longer listed is refused every operation`(index: Int) async throws {
         let (method, path, _) = Self.operations[index]
         try await withOtherUser { agent, configuration in
-            let answer = try await TextConnection.open(agent.socketPath, sending: "") { connection in
+            let answer = try await TextConnection.open(agent.socketPath) { connection in
                 #expect(try await comesTrue { agent.api.connections.count == 1 })
                 var other = configuration
                 other.allowedPeers = []

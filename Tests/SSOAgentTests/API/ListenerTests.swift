@@ -81,7 +81,7 @@ struct ListenerTests {
             let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .childChannelInitializer { channel in setUp(channel).map { _ in } }
                 .bind(unixDomainSocketPath: "\(folder)/agent.sock").get()
-            try await TextConnection.open("\(folder)/agent.sock", sending: "") { (client: TextConnection) async throws in
+            try await TextConnection.open("\(folder)/agent.sock") { (client: TextConnection) async throws in
                 // Returns when the connection is closed.
                 let answer = try await client.answer()
                 try #require(answer.isEmpty)

@@ -11,9 +11,10 @@ final class TextConnection: Sendable {
         self.received = received
     }
 
+    /// Connects and sends the text, if any: a server that closes the connection at once would make even an empty write fail.
     static func open<Return>(
         _ path: String,
-        sending text: String,
+        sending text: String? = nil,
         reads: Bool = true,
         _ body: (TextConnection) async throws -> Return
     ) async throws -> Return {
@@ -28,7 +29,7 @@ final class TextConnection: Sendable {
             .connect(unixDomainSocketPath: path).get()
         let connection = TextConnection(channel, received: promise.futureResult)
         do {
-            try await connection.send(text)
+            if let text { try await connection.send(text) }
             let result = try await body(connection)
             try? await channel.close()
             return result

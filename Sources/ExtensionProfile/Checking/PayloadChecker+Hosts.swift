@@ -21,6 +21,18 @@ extension PayloadChecker {
         }
     }
 
+    /// Only advice, because not every proxy asks for a ticket.
+    func proxyServerAdvice() -> [ProfileAdvice] {
+        (keys["ProxyServers"]?.strings ?? []).enumerated().compactMap { offset, text in
+            let host = (try? ProxyAddress(text))?.host
+            guard let host, !proxies.contains(where: { $0.matches(host: host) }) else { return nil }
+            let sentence =
+                "\(host) is covered by no entry of ProxyHosts, so it gets no ticket. If the proxy asks for one, list it there too."
+            let place = path.appending(key: "ProxyServers").appending(index: offset)
+            return ProfileAdvice(.advice, path: place, payloadIndex: index, sentence)
+        }
+    }
+
     private typealias Remark = (severity: ProfileAdvice.Severity, sentence: String)
 
     /// The valid rules of `ProxyHosts`.

@@ -117,6 +117,6 @@ struct PayloadChecker {
             let sentence = "\(host.rule) covers the subdomains only. To include \(name) itself, list it too."
             advice.append(ProfileAdvice(.advice, path: host.path, payloadIndex: index, sentence))
         }
-        advice += hostListAdvice() + servicePrincipalAdvice()
+        advice += hostListAdvice() + servicePrincipalAdvice() + proxyServerAdvice()
     }
 }

@@ -56,7 +56,7 @@ public struct DomainDirectory: Sendable {
         self.options = options
     }
 
-    /// Whether libldap is installed. Loads it.
+    /// Whether libldap is installed. The first call loads it from the disk, on the caller's thread.
     public static var isAvailable: Bool { LDAPLibrary.shared != nil }
 
     /// The service whose ticket a controller's directory accepts: `ldap/dc1.corp.example/corp.example@CORP.EXAMPLE`. With the domain in
@@ -79,7 +79,8 @@ public struct DomainDirectory: Sendable {
         using client: KerberosClient,
         cache: CredentialCacheName
     ) async throws(DirectoryError) -> Record {
-        guard let library = LDAPLibrary.shared else {
+        // The first call reads the library's file.
+        guard let library = await BlockingCall.run({ LDAPLibrary.shared }) else {
             let message = "the directory cannot be read, because libldap is not installed. Install libldap-2.5-0 or libldap2."
             throw DirectoryError(.libraryMissing, subject: realm, message: message)
         }

@@ -37,7 +37,7 @@ final class SecurityLayer {
 
     /// The table that libldap keeps a pointer to.
     ///
-    /// `nonisolated(unsafe)`: it is written once, here.
+    /// `nonisolated(unsafe)`: it is written once, here, and libldap only reads it.
     private nonisolated(unsafe) static let functions: UnsafeMutablePointer<openldap_layer> = {
         let table = UnsafeMutablePointer<openldap_layer>.allocate(capacity: 1)
         table.initialize(

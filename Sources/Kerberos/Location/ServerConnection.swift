@@ -26,7 +26,7 @@ package enum ServerConnection {
     }
 }
 
-/// Ends a connection at a deadline, whoever reads from it: the calls on its socket fail then.
+/// Shuts a connection down at a deadline, so that the calls on its socket fail, whichever library makes them.
 package final class SocketDeadline: Sendable {
     /// A duplicate of the socket, which stays this connection even if the socket is closed and its number used again; nil at the end.
     private let descriptor: Mutex<Int32?>

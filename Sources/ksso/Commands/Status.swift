@@ -106,9 +106,7 @@ extension Status {
         }
         if let home = account.homeDirectory { Console.print("    home directory \(home.escapedForDisplay())") }
     }
-}
 
-extension Status {
     /// When the password expires, if the directory says it and no notice is due.
     private func passwordLine(_ session: Session, _ rules: PasswordRules) -> String? {
         guard session.account != nil, let expires = session.passwordExpires else { return nil }

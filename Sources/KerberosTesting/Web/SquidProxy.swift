@@ -61,6 +61,10 @@ private struct SquidConfiguration {
     private var path: String { "\(directory)/squid.conf" }
     private var keytabPath: String { "\(directory)/proxy.keytab" }
 
+    /// The name of squid's shared memory, at most 32 letters and digits. Squids of one name have it in common, and one ended if another
+    /// created it at the same time.
+    private var serviceName: String { String(UUID().uuidString.filter { $0 != "-" }) }
+
     var environment: [String: String] {
         realm.environment.merging([
             "KRB5_CONFIG": "\(directory)/krb5.conf", "KRB5_KTNAME": "FILE:\(keytabPath)", "KRB5RCACHENAME": "none:",
@@ -94,7 +98,7 @@ private struct SquidConfiguration {
         for _ in 0..<20 {
             let port = Int.random(in: 20_000..<32_000)
             try text(port: port).writeFile(path)
-            let process = try await watcher.start([program, "-N", "-f", path])
+            let process = try await watcher.start([program, "-n", serviceName, "-N", "-f", path])
             do {
                 _ = try await ListeningPorts.wait(for: process, needsUDP: false) { complaints() }
                 return port

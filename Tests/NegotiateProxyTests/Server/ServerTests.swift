@@ -155,7 +155,7 @@ import Testing
     @Test func `an idle client is disconnected, and more clients than the limit get a page`() async throws {
         let (idle, refused) = try await withProxy { configuration in
             configuration.limits.clients = 1
-            configuration.limits.idleTime = .seconds(2)
+            configuration.limits.idleTime = .seconds(6)
         } _: { proxy in
             try await withRawConnection(port: proxy.port) { first in
                 try await first.send("GET")

@@ -231,7 +231,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "SystemSupport", "SignOnPolicy", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosTesting",
+                "SystemSupport", "SignOnPolicy", "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos", "KerberosEngine",
+                "KerberosTesting",
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
             ] + nio("NIOCore", "NIOHTTP1", "NIOPosix"),

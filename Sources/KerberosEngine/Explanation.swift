@@ -1,4 +1,4 @@
-public import Foundation
+package import Foundation
 internal import HTTPNegotiate
 internal import Kerberos
 public import SignOnPolicy
@@ -6,11 +6,7 @@ internal import SystemSupport
 
 extension KerberosExtension {
     /// Explains the decision for a URL and which credential would answer a challenge. Uses no network.
-    ///
-    /// - Parameters:
-    ///   - url: The URL; for a proxy, `http://` and the address of the proxy itself.
-    ///   - challenger: The sender of the challenge: the origin server or a proxy.
-    public func explanation(for url: URL, challenger: Challenger = .origin) async -> Explanation {
+    package func explanation(for url: URL, challenger: Challenger = .origin) async -> Explanation {
         let decision = policy.decision(for: url, challenger: challenger)
         guard case .answer(let plan) = decision else {
             return Explanation(url: url.absoluteString, plan: nil, principal: nil, servicePrincipal: nil, reasons: decision.reasons)
@@ -19,7 +15,7 @@ extension KerberosExtension {
         var session: Session?
         do throws(KerberosError) {
             await offsets.follow(source)
-            session = try await source.present(for: plan)
+            session = try await source.present(for: plan, principal: nil).flatMap { $0.isSignedIn ? $0 : nil }
             reasons.append(sessionReason(session, plan: plan))
         } catch {
             reasons.append(DecisionReason(rule: "session", verdict: .failed, detail: error.description))

@@ -1,15 +1,16 @@
-public import HTTPNegotiate
-package import Kerberos
+package import HTTPNegotiate
+internal import Kerberos
 
-public import struct Foundation.URL
+package import struct Foundation.URL
 
-/// Answers challenges in this process: selects profile, host rule, realm, session and service ticket, and creates the SPNEGO token.
+/// Answers challenges in this process: selects profile, host rule, realm, session and service ticket, and creates the SPNEGO token. Users
+/// have `SingleSignOn`, which describes the calls that both have.
 ///
 /// Can be used from any number of tasks. Concurrent requests for one service ticket share one request to the KDC. No lock is held across an
 /// `await`, and no blocking call runs on the threads of Swift's cooperative pool.
-public final class KerberosExtension: CredentialExtension {
+package final class KerberosExtension: CredentialExtension {
     /// Decides which hosts are answered.
-    public let policy: DecisionPolicy
+    package let policy: DecisionPolicy
     /// One client per realm, and the options.
     let clients: RealmClients
     /// Where the sessions come from that answer challenges.
@@ -20,13 +21,11 @@ public final class KerberosExtension: CredentialExtension {
     let tokens: TokenGrants
     /// Signs in principals.
     let signIns: SignIns
-    /// Changes passwords.
+    /// Changes passwords, and reads accounts in the directories of domains.
     let passwords: PasswordChanges
-    /// Reads accounts in the directories of domains.
-    let accounts: AccountReadings
 
     /// Creates an extension. Nothing is read or sent before the first call.
-    public init(_ options: Options) {
+    package init(_ options: Options) {
         let policy = DecisionPolicy(options.configurations)
         let clients = RealmClients(options)
         let initiators = InitiatorCredentialCache()
@@ -52,7 +51,6 @@ public final class KerberosExtension: CredentialExtension {
         self.offsets = offsets
         self.signIns = signIns
         passwords = signIns.exchange.passwords
-        accounts = AccountReadings(options, clients: clients, store: store)
         tokens = TokenGrants(
             tickets,
             credentials: InitiatorCredentials(initiators, tickets: tickets, source: source, offsets: offsets, clock: options.clock),
@@ -62,27 +60,15 @@ public final class KerberosExtension: CredentialExtension {
     }
 
     /// The decision for a URL. Uses neither the network nor a cache.
-    public func decision(for url: URL) -> AuthorizationDecision { policy.decision(for: url) }
+    package func decision(for url: URL) -> AuthorizationDecision { policy.decision(for: url) }
 
     /// The decision for an origin server or a proxy. Uses neither the network nor a cache.
-    public func decision(for url: URL, challenger: Challenger) -> AuthorizationDecision {
+    package func decision(for url: URL, challenger: Challenger) -> AuthorizationDecision {
         policy.decision(for: url, challenger: challenger)
     }
 
-    /// Answers a challenge with an `Authorization` header, or a proxy's with `Proxy-Authorization`; or signs in, refreshes or signs out,
-    /// for the realm that covers the URL.
-    ///
-    /// Returns `notHandled`, with the reasons, for an unknown operation and for a URL that no rule covers. A sign-in prompts only if the
-    /// request allows it and there is a prompter. A refresh and a sign-out never prompt.
-    ///
-    /// The token is bound to the request's `channelBindings` if the plan requires it and the scheme is https. If the plan delegates, GSSAPI
-    /// requests a ticket to forward. It finds the KDC through the krb5.conf of this process (`KRB5_CONFIG`, else /etc/krb5.conf) or DNS,
-    /// and ignores the profile. It is no error if the server gets no ticket: `isDelegated` of the grant's exchange reports it, and
-    /// ``explanation(for:challenger:)`` states the reason.
-    ///
-    /// - Throws: `AuthorizationError`; `notSignedIn` if no one is signed in, `notInteractive` if a ticket cannot be refreshed without a
-    ///   person, `kdcUnreachable`, or `failed` with the cause.
-    public func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome {
+    /// Answers a challenge; or signs in, refreshes or signs out, for the realm that covers the URL.
+    package func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome {
         let decision = decision(for: request)
         guard let plan = decision.plan else { return .notHandled(decision.reasons) }
         switch request.operation {
@@ -100,19 +86,14 @@ public final class KerberosExtension: CredentialExtension {
         }
     }
 
-    /// The identity that would answer a request. Finds or acquires the session and the service ticket as for a token, but creates no token.
-    /// Returns nil for a URL that no rule covers and for an operation that sends no token.
-    ///
-    /// - Throws: `AuthorizationError`, as ``beginAuthorization(with:)`` does.
-    public func identity(for request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationIdentity? {
+    /// The identity that would answer a request.
+    package func identity(for request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationIdentity? {
         guard request.operation == .implicit, let plan = decision(for: request).plan else { return nil }
         return plan.identity(with: try await tokens.credentials.credential(for: plan, request: request))
     }
 
-    /// Creates a grant from a cached service ticket, on the caller's thread, in about a tenth of a millisecond. Returns nil if the session
-    /// or the ticket would have to be looked up, if the user's own ticket may be delegated, because that asks the KDC, and for a URL that
-    /// no rule covers.
-    public func readyGrant(for request: AuthorizationRequest) async -> AuthorizationGrant? {
+    /// Creates a grant from a cached service ticket, on the caller's thread.
+    package func readyGrant(for request: AuthorizationRequest) async -> AuthorizationGrant? {
         guard request.operation == .implicit, let plan = decision(for: request).plan else { return nil }
         return tokens.ready(for: plan, request: request)
     }
@@ -129,79 +110,26 @@ public final class KerberosExtension: CredentialExtension {
         plan: AuthorizationPlan,
         request: AuthorizationRequest
     ) async throws(KerberosError) -> Session? {
+        if operation == .logout {
+            try await signOut(for: plan, principal: request.principal)
+            return nil
+        }
         let mayAsk = request.isUserInterfaceEnabled && operation == .login
         let session = try await source.session(for: plan, principal: request.principal, mayAsk: mayAsk)
-        switch operation {
-        case .refresh: return try await refresh(session)
-        case .logout:
-            try await signOut(session.principal)
-            return nil
-        default: return session  // the session exists now, which is all that a login requires
+        // The session exists now, which is all that a login requires.
+        return operation == .refresh ? try await refresh(session) : session
+    }
+
+    /// Ends the session that would answer for a plan. Acquires no ticket. Without a session, removes the password with which the next request
+    /// would sign in.
+    private func signOut(for plan: AuthorizationPlan, principal name: String?) async throws(KerberosError) {
+        let present = try await source.present(for: plan, principal: name)
+        var principal = present?.principal
+        if principal == nil, let name = name ?? plan.configuration.principalName {
+            principal = try await names.principal(name, realm: plan.realm)
         }
-    }
-}
-
-extension KerberosExtension {
-    /// A client for a realm, configured as for requests: with the profile's KDCs and the krb5.conf of the options.
-    package func diagnosticClient(for realm: String) -> KerberosClient { clients.makeClient(for: realm) }
-
-    /// Locates the controllers of a realm's Active Directory domain, by DNS and by asking them; nil if DNS lists none, or if the profile
-    /// forbids to look for them. The answer is remembered for a while.
-    package func domainLocation(of realm: String) async -> DomainLocation? { await clients.controllers(of: realm)?.location() }
-
-    /// The site of this machine in a realm, without using the network: the profile's, or the one that the domain assigned to the current
-    /// network the last time that it was asked.
-    package func knownSite(of realm: String) async -> String? { await clients.controllers(of: realm)?.knownSite() }
-
-    /// The client for the credential caches.
-    package var cacheClient: KerberosClient { clients.local }
-
-    /// The service principal that a session's principal requests a ticket for to answer a plan's challenge.
-    ///
-    /// - Parameter client: The client of the session's realm that looks up the realm of the host.
-    package func service(
-        of plan: AuthorizationPlan,
-        for session: Session,
-        client: KerberosClient
-    ) async throws(KerberosError) -> Principal {
-        try await tokens.tickets.service(of: plan, for: session, client: client)
-    }
-
-    /// The service ticket in a session's cache, if there is one that is usable. If the plan names no realm, a ticket of any realm matches.
-    package func cachedTicket(for plan: AuthorizationPlan, session: Session) async -> Credential? {
-        await tokens.tickets.cachedTicket(for: plan, session: session)
-    }
-
-    /// An extension with the same profiles and another cache, so that the user's own caches stay unchanged.
-    package func copy(over cache: CredentialCacheName) -> KerberosExtension {
-        var options = clients.options
-        options.defaultCacheName = cache.rawValue
-        options.cacheSocket = nil
-        options.additionalCacheDirectory = nil
-        options.prompter = nil
-        options.secretStore = nil
-        return KerberosExtension(options)
-    }
-}
-
-extension KerberosExtension {
-    /// Returns whether a KDC of a realm answers. Sends the first request of an initial authentication and never completes it.
-    ///
-    /// No password and no key is sent, so that no account can be locked.
-    ///
-    /// - Parameters:
-    ///   - realm: The realm.
-    ///   - name: A principal of the realm, for which the KDC sees an unfinished sign-in; nil is the realm's own `krbtgt` principal.
-    ///   - deadline: How long to wait for an answer.
-    package func reachesKDC(of realm: String, askingFor name: String? = nil, deadline: Duration = .seconds(4)) async -> Bool {
-        do throws(KerberosError) {
-            let principal = try await signIns.names.principal(name ?? "krbtgt/\(realm)@\(realm)", realm: realm)
-            // A separate client does not wait for the realm's other requests, does not delay them, and sees the current network.
-            let client = clients.makeClient(for: realm, isProtected: false)
-            _ = try await client.initialCredential(for: principal, using: .prompter(FixedAnswer(nil)), options: .init(deadline: deadline))
-            return true
-        } catch {
-            return ![.kdcUnreachable, .realmUnknown, .canceled, .configurationInvalid].contains(error.code)
-        }
+        let result = try await signOut(principal, realm: principal == nil ? plan.realm : nil)
+        guard present == nil, result.forgotten.isEmpty else { return }
+        throw principal.map(KerberosError.notSignedIn) ?? .notSignedIn(toRealm: plan.realm)
     }
 }

@@ -1,58 +1,58 @@
-public import ActiveDirectory
-public import Kerberos
-public import SignOnPolicy
+package import ActiveDirectory
+package import Kerberos
+package import SignOnPolicy
 
-public import struct Foundation.Date
+package import struct Foundation.Date
 
 extension KerberosExtension {
     /// The configuration of an extension.
-    public struct Options: Sendable {
+    package struct Options: Sendable {
         /// The active profiles.
-        public var configurations: [ExtensionConfiguration]
+        package var configurations: [ExtensionConfiguration]
         /// Which tickets answer challenges.
-        public var credential: Credential
+        package var credential: Credential
         /// The krb5.conf that supplies what the profiles do not set.
-        public var base: RealmConfiguration.Base
+        package var base: RealmConfiguration.Base
         /// The default credential cache; nil uses `KRB5CCNAME`, krb5.conf or libkrb5's default.
-        public var defaultCacheName: String?
+        package var defaultCacheName: String?
         /// The cache with the FAST armor ticket for sign-ins and password changes; see `RealmConfiguration/armorCache`. Nil uses the one of
         /// the realm's profile.
-        public var armorCache: CredentialCacheName?
+        package var armorCache: CredentialCacheName?
         /// The client keytab, for ``Credential/keytab(_:principal:)`` with `clientKeytab` and for every sign-in with it; nil uses
         /// `KRB5_CLIENT_KTNAME`, krb5.conf or libkrb5's default.
-        public var clientKeytabName: String?
+        package var clientKeytabName: String?
         /// The socket of the agent that keeps the `KCM:` caches; nil uses krb5.conf's `kcm_socket`.
-        public var cacheSocket: String?
+        package var cacheSocket: String?
         /// A file that remembers the Active Directory site of each network, so that the next process need not ask the domain; nil remembers
         /// it in this process only.
-        public var siteCacheFile: String?
+        package var siteCacheFile: String?
         /// How long to wait for the controllers of an Active Directory domain, each time they are asked for the site.
-        public var controllerLimit = Duration.milliseconds(1500)
+        package var controllerLimit = Duration.milliseconds(1500)
         /// How the directories of Active Directory domains are read. TLS is also used where the profile requires it.
-        public var directory = DomainDirectory.Options()
+        package var directory = DomainDirectory.Options()
         /// A private directory for the caches of further principals, used if the default cache can hold only one.
-        public var additionalCacheDirectory: String?
+        package var additionalCacheDirectory: String?
         /// The user's name. It signs in if neither the caller nor the profile names a principal.
-        public var userName: String?
+        package var userName: String?
         /// Returns the user's full name, no part of which may be in a complex password. Called only when a password is changed, because it
         /// may query a directory.
-        public var displayName: @Sendable () async -> String?
+        package var displayName: @Sendable () async -> String?
         /// Asks for passwords and PINs when a request that allows it needs a sign-in.
-        public var prompter: (any Prompter)?
+        package var prompter: (any Prompter)?
         /// Called when such a request needs a sign-in and there is no prompter.
-        public var promptUnavailable: @Sendable () -> Void
+        package var promptUnavailable: @Sendable () -> Void
         /// The store of passwords for automatic sign-in; nil stores and uses none.
-        public var secretStore: (any SecretStore)?
+        package var secretStore: (any SecretStore)?
         /// Receives libkrb5's trace, line by line.
-        public var trace: (@Sendable (String) -> Void)?
+        package var trace: (@Sendable (String) -> Void)?
         /// Returns the current time.
-        public var clock: @Sendable () -> Date
+        package var clock: @Sendable () -> Date
         /// Returns the seconds of a monotonic clock that also counts while the machine is suspended, so that changes of ``clock`` can be
         /// detected; nil disables the detection.
         package var uptime: (@Sendable () -> Double)?
 
         /// Which tickets answer challenges.
-        public enum Credential: Sendable {
+        package enum Credential: Sendable {
             /// The tickets of the signed-in principals, in the credential caches that all programs share.
             case sessions
             /// A service's own ticket from its keytab, kept in this process's memory and reacquired before it expires.
@@ -60,7 +60,7 @@ extension KerberosExtension {
         }
 
         /// Creates options for profiles. The defaults suit a machine with one user.
-        public init(
+        package init(
             configurations: [ExtensionConfiguration],
             credential: Credential = .sessions,
             base: RealmConfiguration.Base = .system,

@@ -7,7 +7,13 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         let number: Int
         let task: Task<Result<Value, KerberosError>, Never>
         let endsWithItsWaiters: Bool
+        let end = End()
         var waiters = 0
+    }
+
+    /// The error that replaces the result of an operation that was ended for all of its waiters.
+    private final class End: Sendable {
+        let error = Mutex<KerberosError?>(nil)
     }
 
     private struct State {
@@ -46,7 +52,10 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             continuation.finish()
         }
         // The stream ends without a result if this task is canceled.
-        for await result in results { return try result.get() }
+        for await result in results {
+            if let error = flight.end.error.withLock({ $0 }) { throw error }
+            return try result.get()
+        }
         throw KerberosError(.canceled, subject: "", message: "canceled.")
     }
 
@@ -63,6 +72,22 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             return state.flights.values.map(\.task)
         }
         for task in flights { task.cancel() }
+    }
+
+    /// Cancels the operations of some keys, even if tasks wait for them, and waits until they have ended.
+    ///
+    /// - Parameter error: What their waiters get, even from an operation that succeeds nevertheless.
+    func end(where isEnded: (Key) -> Bool, with error: KerberosError) async {
+        let flights = state.withLock { state in
+            let ended = state.flights.filter { isEnded($0.key) }
+            for key in ended.keys { state.flights[key] = nil }
+            return Array(ended.values)
+        }
+        for flight in flights {
+            flight.end.error.withLock { $0 = error }
+            flight.task.cancel()
+        }
+        for flight in flights { _ = await flight.task.value }
     }
 
     private func join(_ key: Key, _ work: @escaping @Sendable () async throws(KerberosError) -> Value) -> Flight {

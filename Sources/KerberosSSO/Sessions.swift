@@ -3,6 +3,7 @@ public import Foundation
 internal import HTTPTypes
 public import Kerberos
 public import KerberosEngine
+public import SignOnPolicy
 internal import SystemSupport
 
 extension SingleSignOn {
@@ -57,7 +58,10 @@ extension SingleSignOn {
     }
 
     /// Signs in with a password, a keytab or a prompter unless a session is valid long enough; see
-    /// `KerberosExtension/signInIfNeeded(_:realm:using:validFor:options:)`.
+    /// ``signInIfNeeded(_:realm:prompt:validFor:options:)``. Concurrent calls that prompt, or have the same keytab, share one sign-in; the
+    /// options of the first one apply.
+    ///
+    /// - Throws: `KerberosError`; `kdcUnreachable` also if the present ticket is valid, but not long enough.
     @discardableResult
     public func signInIfNeeded(
         _ name: String? = nil,
@@ -66,10 +70,23 @@ extension SingleSignOn {
         validFor validity: Duration = .seconds(300),
         options: InitialCredentialOptions = .init()
     ) async throws(KerberosError) -> Session {
-        try await kerberos.signInIfNeeded(name, realm: realm, using: source, validFor: validity, options: options)
+        try await engine.signInIfNeeded(name, realm: realm, using: source, validFor: validity, options: options)
     }
 
-    /// Signs in with a password, a keytab or a prompter; see `KerberosExtension/signIn(_:realm:using:options:cache:)`.
+    /// Signs in a principal and stores its tickets in the shared credential cache, where every program finds them.
+    ///
+    /// The principal becomes the default of its realm. The tickets of other principals are kept: if the default cache can hold only one
+    /// principal, a second one gets its own cache.
+    ///
+    /// - Parameters:
+    ///   - name: The principal's name, with or without a realm; nil is the profile's principal, else the user's name.
+    ///   - realm: The realm of a name without one; nil is the default realm.
+    ///   - source: The password, the keytab, the certificate, or a prompter that answers libkrb5's questions and is asked for a new
+    ///     password if the current one has expired. A profile may forbid passwords or certificates.
+    ///   - options: The options of the request. If a profile of the realm allows delegation, a forwardable ticket is requested unless these
+    ///     options say otherwise.
+    ///   - cache: The cache for the tickets; nil selects one by the rule above.
+    /// - Throws: `KerberosError`. A wrong password is sent once.
     @discardableResult
     public func signIn(
         _ name: String? = nil,
@@ -78,10 +95,14 @@ extension SingleSignOn {
         options: InitialCredentialOptions = .init(),
         cache: CredentialCacheName? = nil
     ) async throws(KerberosError) -> Session {
-        try await kerberos.signIn(name, realm: realm, using: source, options: options, cache: cache)
+        try await engine.signIn(name, realm: realm, using: source, options: options, cache: cache)
     }
 
-    /// Signs in and stores the password; see `KerberosExtension/signInRemembering(_:realm:using:options:cache:)`.
+    /// Signs in, and stores the password (``Settings/secretStore``) once the KDC has accepted it. When a ticket expires and cannot be
+    /// renewed, the next one is acquired with the stored password, without a prompt.
+    ///
+    /// - Throws: `KerberosError`; `policyRefused`, before any prompt, if the profile of the realm does not allow stored passwords;
+    ///   `secretStoreUnusable` if the password cannot be stored, in which case the principal is signed in nevertheless.
     @discardableResult
     public func signInRemembering(
         _ name: String? = nil,
@@ -89,31 +110,54 @@ extension SingleSignOn {
         using source: InitialCredentialSource,
         options: InitialCredentialOptions = .init(),
         cache: CredentialCacheName? = nil
-    ) async throws(KerberosError) -> KerberosExtension.RememberedSignIn {
-        try await kerberos.signInRemembering(name, realm: realm, using: source, options: options, cache: cache)
+    ) async throws(KerberosError) -> RememberedSignIn {
+        try await engine.signInRemembering(name, realm: realm, using: source, options: options, cache: cache)
     }
 
     /// All sessions in the credential caches. Uses no network.
-    public func sessions() async throws(KerberosError) -> SessionList { try await kerberos.sessions() }
+    public func sessions() async throws(KerberosError) -> SessionList { try await engine.sessions() }
 
-    /// Renews or reacquires a session's ticket. Prompts only for a certificate's PIN, and only if there is a prompter. See
-    /// `KerberosExtension/refresh(_:prompter:)`.
+    /// Renews or reacquires a session's ticket-granting ticket.
+    ///
+    /// A ticket from a keytab is reacquired with that keytab. Any other ticket is renewed. If it cannot be renewed, it is reacquired with
+    /// the stored password or the certificate of the sign-in. The only prompt is for a certificate's PIN. Service tickets that are still
+    /// valid are kept. A key that the KDC refused is not sent again for five minutes.
+    ///
+    /// A certificate is reused if it is a file, or is on a card that libkrb5's own module reads (`PKCS11:` without a module). Another
+    /// module or `ENV:` is used only if the profile or krb5.conf names the same one: otherwise the cache alone would name it, and libkrb5
+    /// would run it.
+    ///
+    /// Concurrent callers share one request to the KDC. If another program has replaced the ticket in the meantime, the session is returned
+    /// as it is now, unless the new ticket is due for renewal as well.
+    ///
+    /// - Parameters:
+    ///   - session: The session to refresh.
+    ///   - prompter: Asks for the PIN of a certificate that requires one; nil asks no one.
+    /// - Throws: `KerberosError`; `notInteractive` if the ticket cannot be acquired without a person, `noCredentials` if the session has
+    ///   ended.
     @discardableResult
     public func refresh(_ session: Session, prompter: (any Prompter)? = nil) async throws(KerberosError) -> Session {
-        try await kerberos.refresh(session, prompter: prompter)
+        try await engine.refresh(session, prompter: prompter)
     }
 
-    /// Ends sessions; see `KerberosExtension/signOut(_:realm:includingOthers:)`.
+    /// Ends sessions and destroys their tickets. Also removes the stored passwords of their principals (``Settings/secretStore``), because
+    /// the next request would sign in with them again. If no principal is named, removes those of the default principals as well. A ticket
+    /// that is being renewed is discarded.
+    ///
+    /// - Parameters:
+    ///   - principal: The principal; nil is every principal.
+    ///   - realm: The realm; nil is every realm.
+    ///   - includingOthers: Whether to destroy tickets that other programs acquired: kinit, sssd, a login through PAM.
     @discardableResult
     public func signOut(
         _ principal: Principal? = nil,
         realm: String? = nil,
         includingOthers: Bool = false
-    ) async throws(KerberosError) -> KerberosExtension.SignOutResult {
-        try await kerberos.signOut(principal, realm: realm, includingOthers: includingOthers)
+    ) async throws(KerberosError) -> SignOutResult {
+        try await engine.signOut(principal, realm: realm, includingOthers: includingOthers)
     }
 
-    /// Ends the sessions of a principal; see `KerberosExtension/signOut(_:realm:includingOthers:)`.
+    /// Ends the sessions of a principal, as the call with a `Principal` does.
     ///
     /// - Parameters:
     ///   - name: The principal's name, with or without a realm.
@@ -125,11 +169,21 @@ extension SingleSignOn {
         _ name: String,
         realm: String? = nil,
         includingOthers: Bool = false
-    ) async throws(KerberosError) -> KerberosExtension.SignOutResult {
-        try await signOut(try await kerberos.principal(name, realm: realm), includingOthers: includingOthers)
+    ) async throws(KerberosError) -> SignOutResult {
+        try await signOut(try await engine.names.principal(name, realm: realm), includingOthers: includingOthers)
     }
 
-    /// Changes a password; see `KerberosExtension/changePassword(of:realm:from:to:)`.
+    /// Changes a principal's password (RFC 3244) after checking the new one against the profile's rules. Existing tickets stay valid. A
+    /// stored password is replaced.
+    ///
+    /// - Parameters:
+    ///   - name: The principal's name, with or without a realm; nil is the profile's principal, else the user's name.
+    ///   - realm: The realm of a name without one; nil is the default realm.
+    ///   - current: The current password. It is sent once.
+    ///   - new: The new password.
+    /// - Returns: The principal, and when the new password expires, if that is known.
+    /// - Throws: `KerberosError`; `passwordRefused` if the profile's rules or the KDC refuse the new password; `policyRefused` if the
+    ///   profile does not allow password changes here.
     @discardableResult
     public func changePassword(
         of name: String? = nil,
@@ -137,24 +191,26 @@ extension SingleSignOn {
         from current: Secret,
         to new: Secret
     ) async throws(KerberosError) -> PasswordChange {
-        try await kerberos.changePassword(of: name, realm: realm, from: current, to: new)
+        try await engine.changePassword(of: name, realm: realm, from: current, to: new)
     }
 
-    /// Changes a password, and prompts for the current password and twice for the new one; see
-    /// `KerberosExtension/changePassword(of:realm:prompt:)`.
+    /// Changes a principal's password, and prompts for the current password once and for the new one twice. Prompts for the new one up to
+    /// three times if it is refused.
     @discardableResult
     public func changePassword(
         of name: String? = nil,
         realm: String? = nil,
         prompt: any Prompter
     ) async throws(KerberosError) -> PasswordChange {
-        try await kerberos.changePassword(of: name, realm: realm, prompt: prompt)
+        try await engine.changePassword(of: name, realm: realm, prompt: prompt)
     }
 
-    /// Makes a signed-in principal the default of its realm.
+    /// Makes a signed-in principal the default of its realm, and its cache the primary one of its collection.
+    ///
+    /// - Throws: `KerberosError`; `noCredentials` if the principal is not signed in.
     @discardableResult
     public func makeDefault(_ principal: Principal) async throws(KerberosError) -> Session {
-        try await kerberos.makeDefault(principal)
+        try await engine.makeDefault(principal)
     }
 
     /// Makes a signed-in principal the default of its realm.
@@ -165,16 +221,16 @@ extension SingleSignOn {
     /// - Throws: `KerberosError`; `noCredentials` if the principal is not signed in.
     @discardableResult
     public func makeDefault(_ name: String, realm: String? = nil) async throws(KerberosError) -> Session {
-        try await makeDefault(try await kerberos.principal(name, realm: realm))
+        try await makeDefault(try await engine.names.principal(name, realm: realm))
     }
 
-    /// Explains what would answer a challenge from a URL. Uses no network.
+    /// Explains the decision for a URL and which credential would answer a challenge. Uses no network.
     ///
     /// - Parameters:
     ///   - url: The URL; for a proxy, `http://` and the address of the proxy itself.
     ///   - challenger: The sender of the challenge: the origin server or a proxy.
     public func explanation(for url: URL, challenger: Challenger = .origin) async -> Explanation {
-        await kerberos.explanation(for: url, challenger: challenger)
+        await engine.explanation(for: url, challenger: challenger)
     }
 
     /// Creates the value of the `Authorization` field for one request, such as `Negotiate YII…`.
@@ -220,15 +276,27 @@ extension SingleSignOn {
     ///   controllers, because krb5.conf names the KDCs or the profile forbids it (`useSiteAutoDiscovery`).
     /// - Throws: `DirectoryError`; `libraryMissing` if OpenLDAP's libldap is not installed.
     public func readAccount(of session: Session) async throws(DirectoryError) -> DomainDirectory.Record? {
-        try await kerberos.readAccount(of: session)
+        try await engine.readAccount(of: session)
     }
 
-    /// Returns the principal for a name. A name without a realm is in the given realm, else in the default realm. Without a name, returns
-    /// the principal that ``signIn(_:realm:prompt:options:)`` would sign in.
+    /// Returns the principal for a name as people write it. A name without a realm is in the given realm, else in the default realm. A
+    /// realm that differs from a known one only in case is replaced by the known one. Without a name, returns the principal that
+    /// ``signIn(_:realm:prompt:options:)`` would sign in.
+    ///
+    /// A name with a lower-case letter after the @, and with no such realm, is a user principal name of Active Directory, which the KDC of
+    /// the given realm, else of the default realm, replaces at the sign-in. The realm of `DOMAIN\user` is the one of that Windows domain;
+    /// to find it, controllers may be asked.
+    ///
+    /// - Throws: `KerberosError`; `malformedPrincipal` for a Windows domain that no known realm matches.
     public func principal(_ name: String?, realm: String? = nil) async throws(KerberosError) -> Principal {
-        guard let name else { return try await kerberos.defaultPrincipal(realm: realm) }
-        return try await kerberos.principal(name, realm: realm)
+        guard let name else { return try await engine.names.defaultPrincipal(realm: realm) }
+        return try await engine.names.principal(name, realm: realm)
     }
+}
+
+extension SingleSignOn {
+    /// The password rules of a realm, from the profiles.
+    public func passwordRules(for realm: String) -> PasswordRules { policy.configurations.passwordRules(for: realm) }
 }
 
 extension Session {

@@ -15,8 +15,8 @@ internal import SystemSupport
 ///
 /// It is a `CredentialExtension`: pass it to an HTTP client. Can be used from any number of tasks.
 public final class SingleSignOn: CredentialExtension {
-    /// The extension that answers the requests.
-    package let kerberos: KerberosExtension
+    /// The engine that answers the requests.
+    let engine: KerberosExtension
     /// The warnings about profiles that were skipped, and about those that are active.
     public let warnings: [ProfileWarning]
     /// The active profiles.
@@ -105,7 +105,7 @@ public final class SingleSignOn: CredentialExtension {
         if let seconds = settings.environment["KSSO_SITE_TIMEOUT"].flatMap(Double.init), seconds > 0, seconds <= 60 {
             options.controllerLimit = .seconds(seconds)
         }
-        kerberos = KerberosExtension(options)
+        engine = KerberosExtension(options)
     }
 
     /// The user's file of sites, in the folder for data that can be lost (XDG Base Directory Specification); nil without a home.
@@ -115,25 +115,42 @@ public final class SingleSignOn: CredentialExtension {
     }
 
     /// The decision for a URL, with every rule that was considered: what `ksso explain` prints. Uses neither the network nor a cache.
-    public func decision(for url: URL) -> AuthorizationDecision { kerberos.decision(for: url) }
+    public func decision(for url: URL) -> AuthorizationDecision { engine.decision(for: url) }
 
     /// The decision for an origin server or a proxy, with every rule that was considered. Uses neither the network nor a cache.
     public func decision(for url: URL, challenger: Challenger) -> AuthorizationDecision {
-        kerberos.decision(for: url, challenger: challenger)
+        engine.decision(for: url, challenger: challenger)
     }
 
-    /// Answers a challenge; see `KerberosExtension/beginAuthorization(with:)`.
+    /// Answers a challenge with an `Authorization` header, or a proxy's with `Proxy-Authorization`; or signs in, refreshes or signs out,
+    /// for the realm that covers the URL.
+    ///
+    /// Returns `notHandled`, with the reasons, for an unknown operation and for a URL that no rule covers. A sign-in prompts only if the
+    /// request allows it and there is a prompter. A refresh and a sign-out never prompt, and a sign-out acquires no ticket.
+    ///
+    /// The token is bound to the request's `channelBindings` if the plan requires it and the scheme is https. If the plan delegates, GSSAPI
+    /// requests a ticket to forward. It finds the KDC through the krb5.conf of this process (`KRB5_CONFIG`, else /etc/krb5.conf) or DNS,
+    /// and ignores the profile. It is no error if the server gets no ticket: `isDelegated` of the grant's exchange reports it, and
+    /// ``explanation(for:challenger:)`` states the reason.
+    ///
+    /// - Throws: `AuthorizationError`; `notSignedIn` if no one is signed in, `notInteractive` if a ticket cannot be refreshed without a
+    ///   person, `kdcUnreachable`, or `failed` with the cause.
     public func beginAuthorization(with request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationOutcome {
-        try await kerberos.beginAuthorization(with: request)
+        try await engine.beginAuthorization(with: request)
     }
 
-    /// The identity that would answer a request; see `KerberosExtension/identity(for:)`.
+    /// The identity that would answer a request. Finds or acquires the session and the service ticket as for a token, but creates no token.
+    /// Returns nil for a URL that no rule covers and for an operation that sends no token.
+    ///
+    /// - Throws: `AuthorizationError`, as ``beginAuthorization(with:)`` does.
     public func identity(for request: AuthorizationRequest) async throws(AuthorizationError) -> AuthorizationIdentity? {
-        try await kerberos.identity(for: request)
+        try await engine.identity(for: request)
     }
 
-    /// A grant from a cached service ticket; see `KerberosExtension/readyGrant(for:)`.
-    public func readyGrant(for request: AuthorizationRequest) async -> AuthorizationGrant? { await kerberos.readyGrant(for: request) }
+    /// Creates a grant from a cached service ticket, on the caller's thread, in about a tenth of a millisecond. Returns nil if the session
+    /// or the ticket would have to be looked up, if the user's own ticket may be delegated, because that asks the KDC, and for a URL that
+    /// no rule covers.
+    public func readyGrant(for request: AuthorizationRequest) async -> AuthorizationGrant? { await engine.readyGrant(for: request) }
 }
 
 extension SingleSignOn {

@@ -134,7 +134,7 @@ extension Doctor.Subject {
     /// unless it is spelled exactly as a known realm.
     fileprivate func decided(by sso: SingleSignOn) async -> Doctor.Subject {
         guard let url, let realm else { return self }
-        let known = await firstResult(within: Duration.seconds(2).patient) { await sso.kerberos.realmIfKnown(realm) } ?? nil
+        let known = await firstResult(within: Duration.seconds(2).patient) { await sso.names.realmIfKnown(realm) } ?? nil
         guard let known, known == realm || sso.decision(for: url).plan == nil else { return self }
         var copy = self
         (copy.url, copy.realm) = (nil, known)

@@ -99,14 +99,14 @@ struct DecisionTests {
 
     @Test func `the profiles and the local user name decide the default realm and principal`() async throws {
         let kerberos = makeExtension([.init(realm: "A.TEST", principalName: "alice"), .init(realm: "B.TEST", isDefaultRealm: true)])
-        #expect(try await kerberos.defaultRealm() == "B.TEST")
-        #expect(try await kerberos.defaultPrincipal(realm: "A.TEST").description == "alice@A.TEST")
+        #expect(try await kerberos.names.defaultRealm() == "B.TEST")
+        #expect(try await kerberos.names.defaultPrincipal(realm: "A.TEST").description == "alice@A.TEST")
         var options = kerberos.clients.options
         options.userName = "root"
-        #expect(try await KerberosExtension(options).defaultPrincipal(realm: nil).description == "root@B.TEST")
-        #expect(try await kerberos.principal("carol", realm: "C.TEST").description == "carol@C.TEST")
-        #expect(try await kerberos.principal("carol@D.TEST", realm: "C.TEST").description == "carol@D.TEST")
-        #expect(await kerberosError { try await kerberos.defaultPrincipal(realm: nil) }?.code == .malformedPrincipal)
-        #expect(await kerberosError { try await kerberos.principal("") }?.code == .malformedPrincipal)
+        #expect(try await KerberosExtension(options).names.defaultPrincipal(realm: nil).description == "root@B.TEST")
+        #expect(try await kerberos.names.principal("carol", realm: "C.TEST").description == "carol@C.TEST")
+        #expect(try await kerberos.names.principal("carol@D.TEST", realm: "C.TEST").description == "carol@D.TEST")
+        #expect(await kerberosError { try await kerberos.names.defaultPrincipal(realm: nil) }?.code == .malformedPrincipal)
+        #expect(await kerberosError { try await kerberos.names.principal("") }?.code == .malformedPrincipal)
     }
 }

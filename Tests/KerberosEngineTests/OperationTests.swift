@@ -74,6 +74,21 @@ import Testing
         #expect(error?.code == .notSignedIn)
     }
 
+    @Test func `a sign-out without a session does not sign in first`() async throws {
+        let user = "user\(UUID().uuidString.prefix(8))"
+        try await home.realm.addUser(user, password: "secret")
+        var home = home
+        home.options.clientKeytabName = try await home.realm.keytab(for: user)
+        home.options.configurations[0].principalName = user
+        let kerberos = home.makeExtension()
+        #expect(await authorizationError { try await reply(kerberos, .logout) }?.code == .notSignedIn)
+        #expect(try home.realm.received(.initialTicket, client: user) == 0)
+        // The next request signs in with the keytab, as before.
+        #expect(try await reply(kerberos, .login)?.userPrincipalName == "\(user)@EXAMPLE.TEST")
+        #expect(try await reply(kerberos, .logout) == nil)
+        #expect(try await kerberos.sessions().sessions.isEmpty)
+    }
+
     @Test func `only a login that allows prompts asks for a password`() async throws {
         var home = home
         let prompter = CountingPrompter(answer: "secret")

@@ -43,18 +43,25 @@ enum OwnChild {
         }
         var configuration = NegotiatingHTTPClient.Configuration()
         configuration.connections = connections
-        let sso = try credentialExtension(realm: words[5], isPreemptive: mode == .unasked)
+        let sso = try await singleSignOn(realm: words[5], isPreemptive: mode == .unasked)
         try await NegotiatingHTTPClient.withClient(extension: sso, configuration: configuration) { client in
             try await time(count, expecting: words[2]) { try await client.execute(request) }
         }
     }
 
     /// With the process's own krb5.conf and credential cache.
-    static func credentialExtension(realm: String, isPreemptive: Bool) throws -> KerberosExtension {
-        let host = try HostRule("localhost")
-        var configuration = ExtensionConfiguration(realm: realm, hosts: [host], plainHTTPHosts: [host], source: "benchmark")
-        configuration.preemptiveHosts = isPreemptive ? [host] : []
-        return KerberosExtension(.init(configurations: [configuration]))
+    static func singleSignOn(realm: String, isPreemptive: Bool) async throws -> SingleSignOn {
+        let text = """
+            ExtensionIdentifier: com.apple.AppSSOKerberos.KerberosExtension
+            Type: Credential
+            Realm: \(realm)
+            Hosts: [localhost]
+            PlainHTTPHosts: [localhost]
+            \(isPreemptive ? "PreemptiveHosts: [localhost]" : "")
+
+            """
+        let profile = try Profile(data: Data(text.utf8), source: "benchmark")
+        return try await SingleSignOn(.inProcess(profile), environment: ProcessInfo.processInfo.environment)
     }
 
     private static func connections(trusting certificate: String) throws -> HTTPClient.Configuration {

@@ -68,7 +68,7 @@ enum TokenChild {
         guard words.count == 3, let tasks = Int(words[2]), let url = URL(string: words[1]) else {
             throw Unavailable(reason: "tokens: wrong arguments")
         }
-        let sso = try OwnChild.credentialExtension(realm: words[0], isPreemptive: false)
+        let sso = try await OwnChild.singleSignOn(realm: words[0], isPreemptive: false)
         let request = AuthorizationRequest(url: url)
         try await make(100, sso, request)
         let clock = ContinuousClock()
@@ -80,7 +80,7 @@ enum TokenChild {
         print(Double(count / tasks * tasks) / ((clock.now - start) / .seconds(1)))
     }
 
-    private static func make(_ count: Int, _ sso: KerberosExtension, _ request: AuthorizationRequest) async throws {
+    private static func make(_ count: Int, _ sso: SingleSignOn, _ request: AuthorizationRequest) async throws {
         for _ in 0..<count {
             guard case .headers = try await sso.beginAuthorization(with: request) else { throw Unavailable(reason: "no token") }
         }

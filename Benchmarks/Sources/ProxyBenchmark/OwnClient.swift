@@ -23,11 +23,18 @@ enum OwnClient {
         guard words.count == 5, let clients = Int(words[3]), let count = Int(words[4]) else {
             throw Unavailable(reason: "client: wrong arguments")
         }
-        let host = try HostRule("localhost")
-        let rules = ExtensionConfiguration(realm: words[0], hosts: [host], plainHTTPHosts: [host], source: "benchmark")
+        let text = """
+            ExtensionIdentifier: com.apple.AppSSOKerberos.KerberosExtension
+            Type: Credential
+            Realm: \(words[0])
+            Hosts: [localhost]
+            PlainHTTPHosts: [localhost]
+
+            """
+        let profile = try Profile(data: Data(text.utf8), source: "benchmark")
         var configuration = NegotiatingHTTPClient.Configuration()
         configuration.connections.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = clients
-        let sso = KerberosExtension(.init(configurations: [rules]))
+        let sso = try await SingleSignOn(.inProcess(profile), environment: ProcessInfo.processInfo.environment)
         try await NegotiatingHTTPClient.withClient(extension: sso, configuration: configuration) { client in
             let load = OwnLoad(client: client, url: words[1], expected: words[2])
             // Connections and tickets.

@@ -32,16 +32,20 @@ try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]
     try await withTestRealm(TestRealmOptions(name: "SECOND.TEST", users: ["bob": "secret"], services: ["HTTP/localhost"])) { _ in
         print("one realm with a user, a service and a keytab, until its KDC answers: \(clock.now - started)")
     }
-    let configuration = ExtensionConfiguration(
-        realm: realm.name,
-        hosts: [try HostRule("localhost")],
-        plainHTTPHosts: [try HostRule("localhost")],
-        source: "benchmark"
-    )
+    let text = """
+        ExtensionIdentifier: com.apple.AppSSOKerberos.KerberosExtension
+        Type: Credential
+        Realm: \(realm.name)
+        Hosts: [localhost]
+        PlainHTTPHosts: [localhost]
+
+        """
     let cache = "FILE:\(realm.directory)/benchmark"
-    let sso = KerberosExtension(
-        .init(configurations: [configuration], base: .files([realm.configurationPath]), defaultCacheName: cache)
-    )
+    var settings = SingleSignOn.Settings()
+    settings.base = .files([realm.configurationPath])
+    settings.defaultCacheName = cache
+    let profile = try Profile(data: Data(text.utf8), source: "benchmark")
+    let sso = try await SingleSignOn(.inProcess(profile), settings: settings)
     try await sso.signIn("alice", using: .password(Secret("secret")))
     let client = KerberosClient(RealmConfiguration(realm: realm.name, base: .files([realm.configurationPath]), defaultCacheName: cache))
     let ticket = try await client.serviceTicket(

@@ -1,4 +1,4 @@
-public import ActiveDirectory
+internal import ActiveDirectory
 internal import Kerberos
 internal import SignOnPolicy
 
@@ -43,17 +43,5 @@ struct AccountReadings: Sendable {
         let configurations = options.configurations.filter { $0.realm == realm }
         settings.requiresTLS = settings.requiresTLS || configurations.contains(where: \.requiresTLSForLDAP)
         return DomainDirectory(realm: realm, controllers: hosts, options: settings)
-    }
-}
-
-extension KerberosExtension {
-    /// Reads the account of a session's principal in the directory (LDAP) of its Active Directory domain with the session's ticket: when
-    /// the password expires, whether the account is locked, where the home directory is. The session's cache keeps what
-    /// ``Session/account`` says.
-    ///
-    /// - Returns: The account; nil if the realm is no domain, or if a sign-in would not look for its controllers.
-    /// - Throws: `DirectoryError`; `libraryMissing` if OpenLDAP's libldap is not installed.
-    public func readAccount(of session: Session) async throws(DirectoryError) -> DomainDirectory.Record? {
-        try await accounts.read(session)
     }
 }

@@ -64,6 +64,14 @@ final class Renewal: Sendable {
         }
     }
 
+    /// Cancels the refreshes of a session, and waits until they have ended. Their callers get `noCredentials`.
+    func end(_ session: Session) async {
+        await flights.end(
+            where: { $0.principal == session.principal && $0.cache == session.cache },
+            with: .notSignedIn(session.principal)
+        )
+    }
+
     /// Performs one refresh.
     private func reacquire(_ session: Session, prompter: (any Prompter)?) async throws(KerberosError) -> Session {
         await offsets.writeOffset(of: session)

@@ -44,8 +44,8 @@ struct SessionTickets: Sendable {
 
     /// Writes a new ticket to the session's cache, unless another program has replaced the old one.
     ///
-    /// Reads the cache again first, because another program may have added tickets, signed in again or signed out in the meantime. In that
-    /// case its changes are kept and the new ticket is discarded.
+    /// Reads and writes the cache in one call, because a program may have added tickets, signed in again or signed out in the meantime. In
+    /// that case its changes are kept and the new ticket is discarded. Sign-outs are calls of the same client, so that none comes between.
     private func write(
         _ new: SignInTicket,
         over old: Credential,
@@ -55,21 +55,27 @@ struct SessionTickets: Sendable {
         keepsTickets: Bool
     ) async throws(KerberosError) -> Session {
         let ticket = new.credential
-        let (contents, present) = try await current(session, client: client)
         guard ticket.client == session.principal else { throw .taken(session, by: ticket.client) }
-        guard present.isIdentical(to: old) else { return try await store.session(in: session.cache) }
-        let now = contents.time(at: store.now)
-        let kept = contents.credentials.filter {
-            keepsTickets && $0.client == session.principal && $0.server != ticket.server && $0.isValid(at: now)
+        let (now, offset) = (store.now, new.clockOffset ?? client.learnedClockOffset)
+        do throws(KerberosError) {
+            let isWritten = try await store.local.rewrite(session.cache) { contents in
+                guard contents.principal == session.principal, contents.ticketGrantingTicket?.isIdentical(to: old) == true else {
+                    return false
+                }
+                let time = contents.time(at: now)
+                let kept = contents.credentials.filter {
+                    keepsTickets && $0.client == session.principal && $0.server != ticket.server && $0.isValid(at: time)
+                }
+                contents.credentials = [ticket] + kept
+                contents.marks.merge(marks) { $1 }
+                contents.clockOffset = offset
+                return true
+            }
+            if !isWritten { _ = try await current(session, client: client) }
+            return try await store.session(in: session.cache)
+        } catch  where error.code == .noCredentials {
+            throw .notSignedIn(session.principal)
         }
-        try await client.replace(
-            session.cache,
-            principal: session.principal,
-            credentials: [ticket] + kept + contents.notes,
-            marks: contents.marks.merging(marks) { $1 },
-            clockOffset: new.clockOffset
-        )
-        return try await store.session(in: session.cache)
     }
 
     /// The current contents of the session's cache, and its ticket-granting ticket.

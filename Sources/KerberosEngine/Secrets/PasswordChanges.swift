@@ -11,8 +11,8 @@ final class PasswordChanges: Sendable {
     private let names: PrincipalNames
     private let clients: RealmClients
     private let store: SessionStore
-    /// Explains why the domain refuses a password.
-    private let accounts: AccountReadings
+    /// Reads the accounts in the directories of domains, which explain why a domain refuses a password.
+    let accounts: AccountReadings
     /// The passwords for automatic sign-in; nil stores none.
     private let secrets: StoredSecrets?
 

@@ -1,14 +1,12 @@
 internal import Kerberos
 internal import SignOnPolicy
 
-extension KerberosExtension {
-    /// The result of a sign-in whose password was stored.
-    public struct RememberedSignIn: Sendable {
-        /// The session.
-        public let session: Session
-        /// Where and for how long the password is stored, as part of a message.
-        public let place: String
-    }
+/// The result of a sign-in whose password was stored.
+public struct RememberedSignIn: Sendable {
+    /// The session.
+    public let session: Session
+    /// Where and for how long the password is stored, as part of a message.
+    public let place: String
 }
 
 extension SignIns {
@@ -19,7 +17,7 @@ extension SignIns {
         using source: InitialCredentialSource,
         options: InitialCredentialOptions,
         cache: CredentialCacheName?
-    ) async throws(KerberosError) -> KerberosExtension.RememberedSignIn {
+    ) async throws(KerberosError) -> RememberedSignIn {
         let principal = try await names.principal(orDefault: name, realm: realm)
         let stored = try await storeForRemembering(principal)
         let (session, password) = try await signIn(principal, using: source, options: options, cache: cache)
@@ -34,7 +32,7 @@ extension SignIns {
             throw .notKept(session.principal, "is signed in, but the password was not stored: \(error.message)")
         }
         try await store.local.setMark(SessionMark.acquiredBy, to: StoredSecretCredential.name, in: session.cache)
-        return KerberosExtension.RememberedSignIn(session: try await store.session(in: session.cache), place: place)
+        return RememberedSignIn(session: try await store.session(in: session.cache), place: place)
     }
 
     /// The store for a principal's password.

@@ -39,25 +39,25 @@ actor KeytabSession: SessionSource {
     }
 
     func read() -> SessionList {
-        SessionList(sessions: existing.map { [$0] } ?? [], damagedCaches: [], occupiedCaches: [], primaryCache: nil)
+        SessionList(sessions: existing.map { [$0] } ?? [], damagedCaches: [], occupiedCaches: [], caches: [], primaryCache: nil)
     }
 
-    func present(for plan: AuthorizationPlan) -> Session? { existing }
+    func present(for plan: AuthorizationPlan, principal name: String?) throws(KerberosError) -> Session? {
+        guard let existing else { return nil }
+        if let name { try existing.check(name, in: plan.realm) }
+        return existing
+    }
 
     func current(_ session: Session) -> Session? { existing }
 
     /// The service's session. A caller can choose no other principal.
     func session(for plan: AuthorizationPlan, principal name: String?, mayAsk: Bool) async throws(KerberosError) -> Session {
         let session = try await current()
-        if let name {
-            let named = try Principal(typed: name, defaultRealm: plan.realm)
-            let known = KnownRealms([plan.realm, session.realm])
-            if named.inRealm(known.realm(meant: named.realm)) != session.principal { throw .notSignedIn(name) }
-        }
+        if let name { try session.check(name, in: plan.realm) }
         return session
     }
 
-    func session(of principal: Principal?, orDefaultOf realm: String) async throws(KerberosError) -> Session {
+    func session(of principal: Principal?, orDefaultOf realm: String, in list: SessionList) async throws(KerberosError) -> Session {
         let session = try await current()
         if let principal, principal != session.principal { throw .notSignedIn(principal) }
         return session
@@ -134,7 +134,7 @@ actor KeytabSession: SessionSource {
 
     /// Removes the session and destroys its tickets, if a sign-out covers it. The next request acquires another one. The tickets of the
     /// machine's users stay.
-    func end(_ sessions: [Session], _ request: SignOutRequest) -> KerberosExtension.SignOutResult {
+    func end(_ sessions: [Session], _ request: SignOutRequest) -> SignOutResult {
         guard !sessions.isEmpty, let ended = existing else { return .init(ended: [], left: [], forgotten: []) }
         session = nil
         ended.cache.destroyMemory()
@@ -156,6 +156,15 @@ actor KeytabSession: SessionSource {
     }
 
     deinit { session?.cache.destroyMemory() }
+}
+
+extension Session {
+    /// Throws unless the session is that of the principal that a caller chose.
+    fileprivate func check(_ name: String, in realm: String) throws(KerberosError) {
+        let named = try Principal(typed: name, defaultRealm: realm)
+        let known = KnownRealms([realm, self.realm])
+        if named.inRealm(known.realm(meant: named.realm)) != principal { throw .notSignedIn(name) }
+    }
 }
 
 /// The key with which a service signs in, and the principal that the caller named.

@@ -108,10 +108,14 @@ public struct SessionList: Sendable {
     public let damagedCaches: [KerberosError]
     /// The caches with unexpired tickets, whichever program acquired them, including those without a ticket-granting ticket.
     let occupiedCaches: [CredentialCacheName]
+    /// The names of all caches that exist.
+    let caches: [CredentialCacheName]
 
     /// The session of the primary cache, or of the only cache, which is libkrb5's default credential; nil if that cache has no session.
     package var primary: Session? { sessions.first.flatMap { $0.cache == primaryCache ? $0 : nil } }
     let primaryCache: CredentialCacheName?
+    /// How many times this process had signed in or out, or switched, when the caches were read; nil if these are not the shared caches.
+    var generation: Int?
 
     /// The sessions of a principal. If there are none, those whose sign-in requested this name (``Session/alias``).
     public func sessions(of name: Principal) -> [Session] {

@@ -24,12 +24,11 @@ struct SessionAcquisition: Sendable {
         in list: SessionList
     ) async throws(KerberosError) -> Session {
         let wanted = flight.principal
-        if let session = try await sessionFromClientKeytab(wanted, realm: flight.realm) { return session }
+        if let session = try await sessionFromClientKeytab(wanted, realm: flight.realm, in: list) { return session }
         let mayAsk = flight.mayAsk && signIns.prompts.prompter != nil
         // The password is stored for the canonical name, while the wanted one may be another name of the account.
-        if let session = try await sessionFromStoredSecret(found?.principal ?? wanted, realm: flight.realm, mayAsk: mayAsk) {
-            return session
-        }
+        let owner = found?.principal ?? wanted
+        if let session = try await sessionFromStoredSecret(owner, realm: flight.realm, mayAsk: mayAsk, in: list) { return session }
         if mayAsk { return try await signIns.sessionByAsking(wanted ?? found?.principal, realm: flight.realm) }
         if flight.mayAsk { signIns.prompts.promptUnavailable() }
         if let damage = try await store.damageOfDefaultCache(list) { throw damage }
@@ -38,13 +37,17 @@ struct SessionAcquisition: Sendable {
 
     /// Signs in with the client keytab if it has the principal's key, as GSSAPI does when no one is signed in. Returns nil if there is no
     /// such key.
-    private func sessionFromClientKeytab(_ wanted: Principal?, realm: String) async throws(KerberosError) -> Session? {
+    private func sessionFromClientKeytab(
+        _ wanted: Principal?,
+        realm: String,
+        in list: SessionList
+    ) async throws(KerberosError) -> Session? {
         do throws(KerberosError) {
             let principal =
                 if let wanted { wanted } else { try await signIns.names.principal(signingIn: nil, realm: nil, using: .clientKeytab) }
             guard principal.realm == realm else { return nil }
             return try await backoff.attempt(principal) { () async throws(KerberosError) in
-                try await signIns.signIn(principal, using: .clientKeytab, isUnattended: true).session
+                try await signIns.signIn(principal, using: .clientKeytab, isUnattended: true, among: list).session
             }
         } catch  where [.keytabUnusable, .keytabEntryMissing].contains(error.code) {
             return nil
@@ -54,7 +57,12 @@ struct SessionAcquisition: Sendable {
     /// Signs in with a stored password. Returns nil if there is none.
     ///
     /// - Parameter mayAsk: Whether the caller prompts for a password next. If so, a refused password returns nil instead of throwing.
-    private func sessionFromStoredSecret(_ name: Principal?, realm: String, mayAsk: Bool) async throws(KerberosError) -> Session? {
+    private func sessionFromStoredSecret(
+        _ name: Principal?,
+        realm: String,
+        mayAsk: Bool,
+        in list: SessionList
+    ) async throws(KerberosError) -> Session? {
         guard let secrets else { return nil }
         let principal: Principal
         if let name {
@@ -69,7 +77,7 @@ struct SessionAcquisition: Sendable {
             let answer = SignInTicket(ticket)
             let marks = SessionMark.all(for: StoredSecretCredential(), at: store.now)
                 .merging(SessionMark.requestedName(principal, of: answer)) { $1 }
-            return try await store.keep(answer, marks: marks, isUnattended: true)
+            return try await store.keep(answer, marks: marks, isUnattended: true, among: list)
         } catch  where mayAsk && error.isRefusalOfPassword {
             return nil
         }

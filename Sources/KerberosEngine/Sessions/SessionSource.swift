@@ -14,8 +14,10 @@ protocol SessionSource: SessionReader {
     /// Whether a session whose ticket expired between its check and its use is acquired again at once.
     var replacesExpiredSessions: Bool { get }
 
-    /// The session that would answer for a plan now; nil if there is none. Acquires nothing.
-    func present(for plan: AuthorizationPlan) async throws(KerberosError) -> Session?
+    /// The session that would answer for a plan; nil if there is none. Acquires nothing, so its ticket may have expired.
+    ///
+    /// - Parameter name: The principal that the caller chose; nil leaves the choice to the profile.
+    func present(for plan: AuthorizationPlan, principal name: String?) async throws(KerberosError) -> Session?
 
     /// The session that answers for a plan. Renews or acquires it if necessary.
     ///
@@ -25,7 +27,9 @@ protocol SessionSource: SessionReader {
     func session(for plan: AuthorizationPlan, principal name: String?, mayAsk: Bool) async throws(KerberosError) -> Session
 
     /// The session of a principal, or of a realm's default principal if none is named. Renews or acquires it if that needs no person.
-    func session(of principal: Principal?, orDefaultOf realm: String) async throws(KerberosError) -> Session
+    ///
+    /// - Parameter list: The sessions as they were just read.
+    func session(of principal: Principal?, orDefaultOf realm: String, in list: SessionList) async throws(KerberosError) -> Session
 
     /// The session as it is now; nil if it has ended, or if its cache belongs to another principal now.
     func current(_ session: Session) async throws(KerberosError) -> Session?
@@ -39,7 +43,7 @@ protocol SessionSource: SessionReader {
     func reacquire(refused session: Session, from keytab: KeytabCredential) async throws(KerberosError) -> Session
 
     /// Ends those of the sessions that may be ended, and destroys their tickets.
-    func end(_ sessions: [Session], _ request: SignOutRequest) async throws(KerberosError) -> KerberosExtension.SignOutResult
+    func end(_ sessions: [Session], _ request: SignOutRequest) async throws(KerberosError) -> SignOutResult
 
     /// Corrects the stored offsets of the KDCs' clocks after the machine's clock was set.
     func follow(_ step: ClockWatch.Step) async
@@ -53,14 +57,4 @@ protocol SessionSource: SessionReader {
         after failure: KerberosError,
         _ call: (Session) async throws(KerberosError) -> Value
     ) async throws(KerberosError) -> Value
-}
-
-/// What a sign-out covers.
-struct SignOutRequest {
-    /// The principal; nil is every principal.
-    let principal: Principal?
-    /// The realm; nil is every realm.
-    let realm: String?
-    /// Whether to destroy tickets that other programs acquired.
-    let includingOthers: Bool
 }

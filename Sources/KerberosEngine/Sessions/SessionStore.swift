@@ -37,7 +37,9 @@ struct SessionStore: SessionReader {
         var sessions: [Session] = []
         var damaged: [KerberosError] = []
         var occupied: [CredentialCacheName] = []
-        for (client, name) in try await caches() {
+        let generation = initiators.generation
+        let caches = try await caches()
+        for (client, name) in caches {
             do throws(KerberosError) {
                 let listing = try await client.listing(of: name)
                 if let session = session(of: listing) { sessions.append(session) }
@@ -54,9 +56,14 @@ struct SessionStore: SessionReader {
             sessions: Self.markingDefaults(sessions, primary: primary),
             damagedCaches: damaged,
             occupiedCaches: occupied,
-            primaryCache: primary ?? standard
+            caches: caches.map(\.1),
+            primaryCache: primary ?? standard,
+            generation: generation
         )
     }
+
+    /// Whether this process has signed in or out, or switched, since the sessions were read.
+    func hasChanged(since list: SessionList) -> Bool { list.generation != initiators.generation }
 
     /// The session of a cache's contents; nil if there is none. It is not marked as a default.
     private func session(of listing: CredentialCacheListing) -> Session? {
@@ -86,7 +93,13 @@ struct SessionStore: SessionReader {
 
     /// Checks that there is a place for a principal's tickets, before a person is prompted for them. Reads all caches only if another
     /// principal occupies the default cache.
-    func checkPlace(for principal: Principal) async throws(KerberosError) {
+    ///
+    /// - Parameter list: The sessions, if they have been read.
+    func checkPlace(for principal: Principal, among list: SessionList? = nil) async throws(KerberosError) {
+        if let list, list.generation != nil {
+            _ = try await place(for: principal, in: list)
+            return
+        }
         let standard = try await local.defaultCacheName()
         guard !standard.isCollection else {
             _ = try await local.cacheNames()
@@ -183,28 +196,30 @@ extension SessionStore {
 
     /// Stores the ticket of a sign-in in the given or selected cache, and makes that the primary one.
     ///
-    /// - Parameter isUnattended: Whether no person requested the sign-in. If so, the primary cache of another signed-in principal stays the
-    ///   primary one.
+    /// - Parameters:
+    ///   - isUnattended: Whether no person requested the sign-in. If so, the primary cache of another signed-in principal stays the primary
+    ///     one.
+    ///   - known: The sessions, if they were read before the sign-in.
     func keep(
         _ answer: SignInTicket,
         marks: [String: String],
         cache: CredentialCacheName? = nil,
-        isUnattended: Bool = false
+        isUnattended: Bool = false,
+        among known: SessionList? = nil
     ) async throws(KerberosError) -> Session {
         let ticket = answer.credential
-        // The caches are read only now, because another program may have signed in meanwhile, and the KDC may have canonicalized the
-        // principal.
-        let list = try await read()
+        let (list, target, former) = try await target(for: ticket.client, named: cache, among: known)
         let keepsPrimary = isUnattended && list.primary.map { $0.isSignedIn && $0.principal != ticket.client } ?? false
         let client = clients.client(for: ticket.client.realm)
         var marks = marks
         marks[SessionMark.passwordExpires] = ticket.passwordExpires.map(SessionMark.text)
-        let target = if let cache { cache } else { try await self.cache(for: ticket.client, in: list) }
-        marks[SessionMark.passwordChanged] =
-            if let changed = answer.passwordChanged { SessionMark.text(changed) } else {
-                await passwordChangeMark(of: ticket.client, in: target)
-            }
-        if marks[SessionMark.alias] == nil { marks[SessionMark.alias] = await enterpriseName(of: ticket.client, in: target) }
+        // A cache that is about to be overwritten may say when the password was changed, and have a name by which a profile knows the
+        // principal.
+        let kept = former?.principal == ticket.client ? former?.marks ?? [:] : [:]
+        marks[SessionMark.passwordChanged] = answer.passwordChanged.map(SessionMark.text) ?? kept[SessionMark.passwordChanged]
+        if marks[SessionMark.alias] == nil, let alias = kept[SessionMark.alias], (try? Principal(alias))?.isEnterpriseName == true {
+            marks[SessionMark.alias] = alias
+        }
         try await client.replace(
             target,
             principal: ticket.client,
@@ -217,18 +232,21 @@ extension SessionStore {
         return try await session(writtenTo: target, among: list)
     }
 
-    /// The mark of the last password change in a cache that is about to be overwritten, so that a sign-in keeps it.
-    private func passwordChangeMark(of principal: Principal, in cache: CredentialCacheName) async -> String? {
-        guard let contents = try? await local.contents(of: cache), contents.principal == principal else { return nil }
-        return contents.marks[SessionMark.passwordChanged]
-    }
-
-    /// The enterprise name in a cache that is about to be overwritten. A sign-in keeps it, because a profile may name the principal so.
-    private func enterpriseName(of principal: Principal, in cache: CredentialCacheName) async -> String? {
-        guard let contents = try? await local.contents(of: cache), contents.principal == principal,
-            let alias = contents.marks[SessionMark.alias], (try? Principal(alias))?.isEnterpriseName == true
-        else { return nil }
-        return alias
+    /// The cache for a principal's tickets with its contents, and all sessions. The caches are read again if those that were read before the
+    /// sign-in have changed, because another program may have signed in meanwhile.
+    private func target(
+        for principal: Principal,
+        named cache: CredentialCacheName?,
+        among known: SessionList?
+    ) async throws(KerberosError) -> (list: SessionList, cache: CredentialCacheName, contents: CredentialCacheContents?) {
+        if let known, !hasChanged(since: known), try await caches().map(\.1) == known.caches {
+            let target = if let cache { cache } else { try await self.cache(for: principal, in: known) }
+            let contents = try? await local.contents(of: target)
+            if cache != nil || contents.map({ !$0.belongsToAnother(than: principal, at: now) }) ?? true { return (known, target, contents) }
+        }
+        let list = try await read()
+        let target = if let cache { cache } else { try await self.cache(for: principal, in: list) }
+        return (list, target, try? await local.contents(of: target))
     }
 
     /// Makes a signed-in principal the default of its realm, and its cache the primary one of its collection.
@@ -250,5 +268,12 @@ extension SessionStore {
         for session in sessions where session.acquiredBy == .storedSecret {
             try? await local.setMark(SessionMark.acquiredBy, to: PasswordCredential.name, in: session.cache)
         }
+    }
+}
+
+extension CredentialCacheContents {
+    /// Whether these are valid tickets of another principal.
+    fileprivate func belongsToAnother(than principal: Principal, at now: Date) -> Bool {
+        self.principal != principal && credentials.contains { $0.isValid(at: time(at: now)) }
     }
 }

@@ -29,10 +29,9 @@ final class UserSessions: SessionSource {
 
     func read() async throws(KerberosError) -> SessionList { try await store.read() }
 
-    func present(for plan: AuthorizationPlan) async throws(KerberosError) -> Session? {
+    func present(for plan: AuthorizationPlan, principal name: String?) async throws(KerberosError) -> Session? {
         let list = try await store.read()
-        let wanted = try wanted(for: plan, named: nil, in: list)
-        return list.session(of: wanted, orDefaultOf: plan.realm).flatMap { $0.isSignedIn ? $0 : nil }
+        return list.session(of: try wanted(for: plan, named: name, in: list), orDefaultOf: plan.realm)
     }
 
     /// The session that answers for a plan: the caller's choice, else the profile's principal, else the realm's default.
@@ -42,8 +41,8 @@ final class UserSessions: SessionSource {
         return try await session(of: wanted, orDefaultOf: plan.realm, mayAsk: mayAsk, in: list)
     }
 
-    func session(of principal: Principal?, orDefaultOf realm: String) async throws(KerberosError) -> Session {
-        try await session(of: principal, orDefaultOf: realm, mayAsk: false, in: try await store.read())
+    func session(of principal: Principal?, orDefaultOf realm: String, in list: SessionList) async throws(KerberosError) -> Session {
+        try await session(of: principal, orDefaultOf: realm, mayAsk: false, in: list)
     }
 
     private func session(
@@ -60,11 +59,11 @@ final class UserSessions: SessionSource {
             // As long as the old ticket is valid, callers do not wait for the KDC.
             if renewal.isDue(found) {
                 let flight = flight.inBackground
-                flights.start(flight) { [self] () async throws(KerberosError) in try await newSession(flight) }
+                flights.start(flight) { [self] () async throws(KerberosError) in try await newSession(flight, in: list) }
             }
             return found
         }
-        return try await flights.run(flight) { [self] () async throws(KerberosError) in try await newSession(flight) }
+        return try await flights.run(flight) { [self] () async throws(KerberosError) in try await newSession(flight, in: list) }
     }
 
     /// The principal that must answer; nil leaves the choice to the realm's default. It is the caller's choice, else the profile's
@@ -77,9 +76,9 @@ final class UserSessions: SessionSource {
         }
     }
 
-    /// Finds or acquires a session. Reads the caches again first, because another request may have signed in.
-    private func newSession(_ flight: SessionFlight) async throws(KerberosError) -> Session {
-        let list = try await store.read()
+    /// Finds or acquires a session. Reads the caches again first if another request has signed in or out since they were read.
+    private func newSession(_ flight: SessionFlight, in known: SessionList) async throws(KerberosError) -> Session {
+        let list = store.hasChanged(since: known) ? try await store.read() : known
         let found = list.session(of: flight.principal, orDefaultOf: flight.realm)
         if let found, let current = try await reacquired(found) { return current }
         await offsets.follow(self)
@@ -120,7 +119,7 @@ final class UserSessions: SessionSource {
 
     /// Ends sessions and destroys their tickets. Also removes the stored passwords of their principals, because the next request would sign
     /// in with them again.
-    func end(_ sessions: [Session], _ request: SignOutRequest) async throws(KerberosError) -> KerberosExtension.SignOutResult {
+    func end(_ sessions: [Session], _ request: SignOutRequest) async throws(KerberosError) -> SignOutResult {
         let ended = sessions.filter { request.includingOthers || $0.acquiredBy != .other }
         // An error does not prevent the other sign-outs. Passwords are removed first, so that no request signs in with them meanwhile.
         var (forgotten, failure) = await acquisition.signIns.forgetStoredSecrets(
@@ -129,6 +128,8 @@ final class UserSessions: SessionSource {
             realm: request.realm
         )
         for session in ended {
+            // A ticket that is being acquired would come back after the sign-out.
+            await endAcquisitions(of: session)
             do throws(KerberosError) {
                 try await store.local.destroy(session.cache)
             } catch {
@@ -138,6 +139,15 @@ final class UserSessions: SessionSource {
         if let failure { throw failure }
         let left = sessions.filter { !request.includingOthers && $0.acquiredBy == .other }
         return .init(ended: ended, left: left, forgotten: forgotten)
+    }
+
+    /// Cancels the requests for tickets of a session that no person was asked for, and waits until they have ended.
+    private func endAcquisitions(of session: Session) async {
+        await flights.end(
+            where: { !$0.mayAsk && $0.realm == session.realm && ($0.principal == nil || $0.principal == session.principal) },
+            with: .notSignedIn(session.principal)
+        )
+        await renewal.end(session)
     }
 
     func follow(_ step: ClockWatch.Step) async {

@@ -1,8 +1,8 @@
-internal import Kerberos
+package import Kerberos
 internal import SignOnPolicy
 
 /// Finds the principals and the realms that names mean, and those that are meant if no name is given.
-struct PrincipalNames: Sendable {
+package struct PrincipalNames: Sendable {
     /// The profiles.
     let policy: DecisionPolicy
     /// The client that reads krb5.conf and keytabs.
@@ -17,14 +17,14 @@ struct PrincipalNames: Sendable {
     let netBIOSName: @Sendable (String) async -> String?
 
     /// The realm of names without one: the profiles' default realm, else krb5.conf's.
-    func defaultRealm() async throws(KerberosError) -> String? {
+    package func defaultRealm() async throws(KerberosError) -> String? {
         if let realm = policy.defaultConfiguration?.realm { return realm }
         return try await local.defaultRealm()
     }
 
     /// The principal that signs in if none is named: the profile's principal for the realm, else the one that the user has stored, else the
     /// user's name.
-    func defaultPrincipal(realm: String?) async throws(KerberosError) -> Principal {
+    package func defaultPrincipal(realm: String?) async throws(KerberosError) -> Principal {
         guard let realm = if let realm { await knownRealm(realm) } else { try await defaultRealm() } else {
             throw .noRealm(userName ?? "")
         }
@@ -36,7 +36,7 @@ struct PrincipalNames: Sendable {
     }
 
     /// The principal that signs in: the named one, else the first one of a keytab, else ``defaultPrincipal(realm:)``.
-    func principal(
+    package func principal(
         signingIn name: String?,
         realm: String?,
         using source: InitialCredentialSource?
@@ -86,7 +86,7 @@ struct PrincipalNames: Sendable {
     ///
     /// - Parameter isAccount: Whether the name may be another name of an account. A keytab contains the principal itself.
     /// - Throws: `KerberosError`; `malformedPrincipal` for a Windows domain that no known realm, or more than one, matches.
-    func principal(_ text: String, realm: String?, isAccount: Bool = true) async throws(KerberosError) -> Principal {
+    package func principal(_ text: String, realm: String? = nil, isAccount: Bool = true) async throws(KerberosError) -> Principal {
         // Spaces come with copied text. A backslash makes a space part of the name.
         let name = text.contains(#"\"#) ? text : text.withoutSpacesAround
         let given: String? = if let realm { await knownRealm(realm) } else { nil }
@@ -126,10 +126,10 @@ struct PrincipalNames: Sendable {
     /// case-sensitive.
     ///
     /// The known realms are those of the profiles, of krb5.conf and of the sessions. Uses no network.
-    func knownRealm(_ realm: String) async -> String { await realmIfKnown(realm) ?? realm }
+    package func knownRealm(_ realm: String) async -> String { await realmIfKnown(realm) ?? realm }
 
     /// The known realm that a name means: the name itself, else the first that differs only in case; nil if there is none.
-    func realmIfKnown(_ name: String) async -> String? {
+    package func realmIfKnown(_ name: String) async -> String? {
         var known = KnownRealms(policy.configurations.map(\.realm))
         if known.names.contains(name) { return name }
         known.names += (try? await local.configuredRealms()) ?? []

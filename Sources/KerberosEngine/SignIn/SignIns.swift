@@ -60,17 +60,20 @@ final class SignIns: Sendable {
     }
 
     /// The same for a principal that has been found already.
+    ///
+    /// - Parameter list: The sessions, if they have been read.
     func signIn(
         _ principal: Principal,
         using given: InitialCredentialSource,
         options: InitialCredentialOptions = .init(),
         cache: CredentialCacheName? = nil,
-        isUnattended: Bool = false
+        isUnattended: Bool = false,
+        among list: SessionList? = nil
     ) async throws(KerberosError) -> (session: Session, password: Secret?) {
         let given = keytab(given)
         let source = try await exchange.permissions.permitted(given, realm: principal.realm)
         // Checks that a cache is available before the prompt for a password.
-        if cache == nil { try await store.checkPlace(for: principal) }
+        if cache == nil { try await store.checkPlace(for: principal, among: list) }
         let answer: SignInTicket
         do throws(KerberosError) {
             answer = try await exchange.ticket(for: principal, using: source, options: options)
@@ -85,7 +88,8 @@ final class SignIns: Sendable {
             _ = try await exchange.permissions.permitted(given, realm: answer.credential.client.realm)
         }
         let marks = SessionMark.all(for: given.kind, at: clock()).merging(SessionMark.requestedName(principal, of: answer)) { $1 }
-        return (try await store.keep(answer, marks: marks, cache: cache, isUnattended: isUnattended), answer.password)
+        let session = try await store.keep(answer, marks: marks, cache: cache, isUnattended: isUnattended, among: list)
+        return (session, answer.password)
     }
 
     /// The source, with the keytab of the options in place of the client keytab.

@@ -91,7 +91,7 @@ extension AgentAPI {
         let served = context.served
         let selection = try document(SessionSelection.self, of: context)
         let whom: Principal? =
-            if let name = selection.principal { try await served.kerberos.principal(name, realm: selection.realm) } else { nil }
+            if let name = selection.principal { try await served.kerberos.names.principal(name, realm: selection.realm) } else { nil }
         let result = try await served.kerberos.signOut(
             whom,
             realm: whom == nil ? selection.realm : nil,
@@ -156,8 +156,8 @@ extension AgentAPI {
 
     private static func sessions(_ selection: SessionSelection, of kerberos: KerberosExtension) async throws -> [Session] {
         let whom: Principal? =
-            if let name = selection.principal { try await kerberos.principal(name, realm: selection.realm) } else { nil }
-        let realm: String? = if let realm = selection.realm { await kerberos.knownRealm(realm) } else { nil }
+            if let name = selection.principal { try await kerberos.names.principal(name, realm: selection.realm) } else { nil }
+        let realm: String? = if let realm = selection.realm { await kerberos.names.knownRealm(realm) } else { nil }
         let list = try await kerberos.sessions()
         let sessions = whom.map(list.sessions(of:)) ?? list.sessions.filter { realm == nil || $0.realm == realm }
         guard sessions.isEmpty else { return sessions }

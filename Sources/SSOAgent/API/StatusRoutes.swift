@@ -18,7 +18,7 @@ extension AgentAPI {
     private func document() async -> StatusDocument {
         var document: StatusDocument
         do throws(KerberosError) {
-            document = await StatusDocument(try served.kerberos.sessions(), of: served.kerberos)
+            document = await StatusDocument(try served.kerberos.sessions(), of: served.kerberos.inspection)
         } catch {
             document = StatusDocument(sessions: [])
             document.failure = "\(error)"
@@ -56,9 +56,9 @@ extension AgentAPI {
 
 extension StatusDocument {
     /// Creates the document for the sessions of an engine.
-    package init(_ list: SessionList, of kerberos: KerberosExtension) async {
+    package init(_ list: SessionList, of engine: EngineInspection) async {
         var sessions: [Session] = []
-        for session in list.sessions { sessions.append(Session(session, site: await kerberos.knownSite(of: session.realm))) }
+        for session in list.sessions { sessions.append(Session(session, site: await engine.knownSite(of: session.realm))) }
         self.init(sessions: sessions)
     }
 }

@@ -31,7 +31,7 @@ package final class CurrentExtension: Sendable {
             realm: String?,
             using source: InitialCredentialSource? = nil
         ) async throws(AgentProblem) -> (name: String?, realm: String?) {
-            guard let principal = try? await kerberos.principal(signingIn: name, realm: realm, using: source) else {
+            guard let principal = try? await kerberos.names.principal(signingIn: name, realm: realm, using: source) else {
                 try check(peer, usesTicketsOf: nil)
                 return (name, realm)
             }

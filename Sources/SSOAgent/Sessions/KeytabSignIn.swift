@@ -145,7 +145,7 @@ final class KeytabSignIn: Sendable {
 
     /// Returns the principal of the keytab without contacting a KDC.
     private func principal(in kerberos: KerberosExtension) async throws(KerberosError) -> Principal {
-        if let name = keytab.principal { return try await kerberos.principal(name) }
+        if let name = keytab.principal { return try await kerberos.names.principal(name) }
         return try await reader.firstPrincipal(inKeytab: .keytab(keytab.path))
     }
 

@@ -152,7 +152,7 @@ extension SessionKeeper {
         case .abandon(let key): tasks[.refresh(key)]?.cancel()
         case .probe(let realm, let principal):
             tasks[.probe(realm)] = Task { [inbox, kerberos = current.value] in
-                let isReachable = await kerberos.reachesKDC(of: realm, askingFor: principal)
+                let isReachable = await kerberos.inspection.reachesKDC(of: realm, askingFor: principal)
                 inbox.put { $0.results.append(.probe(realm: realm, isReachable: isReachable)) }
             }
         case .signOut(let principal, let includingOthers): signOut(principal, includingOthers: includingOthers)

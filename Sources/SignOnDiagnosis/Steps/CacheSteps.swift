@@ -16,7 +16,7 @@ extension DiagnosticStep {
             findings.tickets.isCacheLost = true
             return .failed("the agent keeps the tickets, but programs cannot reach them at \(loss.fault).", remedy: loss.remedy)
         }
-        let client = findings.sso.kerberos.cacheClient
+        let client = findings.sso.inspection.cacheClient
         let name: CredentialCacheName
         do throws(KerberosError) {
             name = try await client.defaultCacheName()
@@ -84,7 +84,7 @@ extension DiagnosticStep {
 
     /// Checks whether klist, curl and other programs use the cache that contains the tickets.
     static let visibility = DiagnosticStep.check("visibility") { findings in
-        let own = findings.sso.kerberos.cacheClient
+        let own = findings.sso.inspection.cacheClient
         let files = KerberosConfigurationFile.stockFiles(environment: findings.subject.environment)
         let stock = KerberosClient(RealmConfiguration(realm: "", base: .files(files)))
         guard let ours = try? await own.defaultCacheName(), let theirs = try? await stock.defaultCacheName() else {

@@ -24,12 +24,12 @@ struct DiagnosticFindings: Sendable {
         self.sso = sso
         self.subject = subject
         guard subject.url == nil, let realm = subject.realm else { return }
-        self.realm = await firstResult(within: Duration.seconds(2).patient) { await sso.kerberos.knownRealm(realm) } ?? realm
+        self.realm = await firstResult(within: Duration.seconds(2).patient) { await sso.names.knownRealm(realm) } ?? realm
     }
 
     /// The configuration of the realm, or of the URL's host.
     var configuration: ExtensionConfiguration? {
-        server.plan?.configuration ?? sso.kerberos.policy.configurations.first { $0.realm == profileRealm ?? realm }
+        server.plan?.configuration ?? sso.policy.configurations.first { $0.realm == profileRealm ?? realm }
     }
 
     /// Selects the realm of libkrb5's default credential if the profile lets that credential answer. It waits only briefly for a cache that
@@ -46,7 +46,7 @@ struct DiagnosticFindings: Sendable {
     }
 
     /// A libkrb5 client for the realm.
-    var client: KerberosClient? { realm.map { sso.kerberos.diagnosticClient(for: $0) } }
+    var client: KerberosClient? { realm.map { sso.inspection.client(for: $0) } }
 }
 
 /// What is known about the realm's KDCs.

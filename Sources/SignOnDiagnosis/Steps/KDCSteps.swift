@@ -15,7 +15,7 @@ extension DiagnosticStep {
         } catch {
             return .failed(error.description)
         }
-        let profile = findings.sso.kerberos.policy.configurations.filter { $0.realm == realm }.flatMap(\.preferredKDCs).map(\.mitSyntax)
+        let profile = findings.sso.policy.configurations.filter { $0.realm == realm }.flatMap(\.preferredKDCs).map(\.mitSyntax)
         for entry in order.named {
             findings.kdcs.add(entry, source: profile.contains(entry) ? "preferredKDCs of the profile" : "krb5.conf")
         }
@@ -47,11 +47,11 @@ extension DiagnosticStep {
             await firstResult(within: Duration.seconds(2).patient) { [sso = findings.sso] in
                 try? await sso.sessions().defaultSession(realm: realm)
             } ?? nil
-        let configuration = findings.sso.kerberos.policy.configurations.first { $0.realm == realm }
+        let configuration = findings.sso.policy.configurations.first { $0.realm == realm }
         findings.kdcs.isGuess = session == nil && configuration?.principalName == nil && configuration?.userPrincipal == nil
         let probe: KDCProbe
         do throws(KerberosError) {
-            let standard = if let session { session.principal } else { try await findings.sso.kerberos.defaultPrincipal(realm: realm) }
+            let standard = if let session { session.principal } else { try await findings.sso.names.defaultPrincipal(realm: realm) }
             probe = try await client.probe(for: standard)
         } catch {
             return [DiagnosticCheck("kdc", .failed, error.description)]

@@ -67,8 +67,8 @@ extension DiagnosticStep {
         var credential: Principal?
         do throws(KerberosError) {
             // This reads krb5.conf for the first time, with every file that it includes.
-            _ = try await findings.sso.kerberos.cacheClient.defaultRealm()
-            let standard = try await findings.sso.kerberos.defaultRealm()
+            _ = try await findings.sso.inspection.cacheClient.defaultRealm()
+            let standard = try await findings.sso.names.defaultRealm()
             if findings.realm == nil {
                 findings.realm = standard
                 credential = await findings.followDefaultCredential()

@@ -17,7 +17,7 @@ extension DiagnosticStep {
     ) -> DiagnosticStep {
         check(name) { findings in
             guard let plan = findings.server.plan, let inspect = findings.subject.inspectPrograms else { return .nothing }
-            let reports = await inspect(kind(plan.origin), findings.sso.kerberos.policy.configurations)
+            let reports = await inspect(kind(plan.origin), findings.sso.policy.configurations)
             return reports.isEmpty ? .skipped(absence) : finding(reports, name: name, "the settings allow the host.")
         }
     }
@@ -25,7 +25,7 @@ extension DiagnosticStep {
     /// Checks whether the local proxy is running that the settings of programs name, whatever the host is.
     static let proxyClients = check("proxy", limit: .seconds(6)) { findings in
         guard let inspect = findings.subject.inspectPrograms else { return .nothing }
-        let reports = await inspect(.proxyClient, findings.sso.kerberos.policy.configurations)
+        let reports = await inspect(.proxyClient, findings.sso.policy.configurations)
         if reports.isEmpty, findings.subject.url == nil { return .nothing }
         return reports.isEmpty
             ? .skipped("no settings of ksso name a local proxy.")

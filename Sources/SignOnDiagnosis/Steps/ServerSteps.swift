@@ -90,7 +90,7 @@ extension DiagnosticStep {
         }
         let unproven = DiagnosticCheck("mutualAuthentication", .skipped, "the server did not accept the ticket.")
         do {
-            let answer = try await ask(url, findings.sso.kerberos.copy(over: tickets.cache), findings.subject.tls)
+            let answer = try await ask(url, findings.sso.inspection.makeExtension(over: tickets.cache), findings.subject.tls)
             guard case .authenticated = answer.delivery else {
                 var reason = "the server did not request a ticket in this attempt."
                 if case .refused(let text) = answer.delivery { reason = text }

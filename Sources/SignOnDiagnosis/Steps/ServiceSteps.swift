@@ -11,12 +11,12 @@ extension DiagnosticStep {
         guard let session = findings.tickets.session, let answer = findings.kdcs.answer else {
             return .skipped(findings.tickets.session == nil ? "no one is signed in." : "no KDC answered.")
         }
-        let client = findings.sso.kerberos.diagnosticClient(for: session.realm)
+        let client = findings.sso.inspection.client(for: session.realm)
         var service: Principal?
         do throws(KerberosError) {
             let tickets = try await PrivateTickets(copying: session, with: client)
             findings.tickets.copies = tickets
-            let wanted = try await findings.sso.kerberos.service(of: plan, for: session, client: client)
+            let wanted = try await findings.sso.inspection.service(of: plan, for: session, client: client)
             service = wanted
             let ticket = try await client.serviceTicket(for: wanted, in: tickets.cache, deadline: Duration.seconds(3).patient)
             findings.tickets.service = ticket
@@ -41,7 +41,7 @@ extension DiagnosticStep {
         _ client: KerberosClient,
         _ findings: DiagnosticFindings
     ) async -> Finding? {
-        guard let cached = await findings.sso.kerberos.cachedTicket(for: plan, session: session),
+        guard let cached = await findings.sso.inspection.cachedTicket(for: plan, session: session),
             let former = try? await client.key(of: cached), former != key
         else { return nil }
         return .warning(

@@ -50,7 +50,7 @@ extension DiagnosticStep {
     /// Checks when the ticket and the password expire.
     static let expiry = DiagnosticStep.check("expiry") { findings in
         guard let session = findings.tickets.session else { return .skipped("no one is signed in.") }
-        let rules = findings.sso.kerberos.passwordRules(for: session.realm)
+        let rules = findings.sso.passwordRules(for: session.realm)
         let (now, end, passwordEnd) = (Date(), session.ticketExpires, session.passwordExpires)
         let renewal = session.renewUntil.map { ", and can be renewed until \($0.localText)" } ?? ", and cannot be renewed"
         let text = "the ticket is valid until \(end.localText)\(renewal). \(password(passwordEnd, now))\(clock(session))"

@@ -9,10 +9,9 @@ extension DiagnosticStep {
         guard let client = findings.client, let realm = findings.realm, let order = try? await client.kdcOrder(), order.asksDNS else {
             return .nothing
         }
-        let kerberos = findings.sso.kerberos
-        let configured = kerberos.policy.configurations.lazy.filter { $0.realm == realm }.compactMap(\.siteCode).first
+        let configured = findings.sso.policy.configurations.lazy.filter { $0.realm == realm }.compactMap(\.siteCode).first
         if let configured, let finding = await missing(configured, of: realm) { return finding }
-        guard let location = await kerberos.domainLocation(of: realm) else { return .nothing }
+        guard let location = await findings.sso.inspection.domainLocation(of: realm) else { return .nothing }
         return finding(location, of: realm, configured: configured)
     }
 

@@ -120,14 +120,14 @@ struct KerberosEnvironment {
     /// Writes the configuration file and determines the cache of the default session.
     init(_ sso: SingleSignOn, environment: [String: String]) async throws {
         let cacheSocket = RuntimeDirectory(environment: environment).cacheSocket
-        let realm = try await sso.kerberos.defaultRealm()
+        let realm = try await sso.names.defaultRealm()
         let sessions = try await sso.sessions().sessions
         let session = sessions.first { $0.realm == realm && $0.isDefault } ?? sessions.first(where: \.isDefault)
         var variables: [(name: String, value: String)] = []
-        if !sso.kerberos.policy.configurations.isEmpty || cacheSocket != nil {
+        if !sso.policy.configurations.isEmpty || cacheSocket != nil {
             // Most programs send no channel bindings. A server that checks them would refuse tokens that claim support for them.
             let file = KerberosConfigurationFile(
-                sso.kerberos.policy.configurations,
+                sso.policy.configurations,
                 defaultRealm: realm,
                 bindsTokens: false,
                 cacheSocket: cacheSocket

@@ -35,7 +35,7 @@ struct Passwd: AsyncParsableCommand {
         try ArmorCaches.check(armorCache)
         try await common.engine.run(armorCache: armorCache) { sso in
             // This check precedes every prompt.
-            let whom = try await sso.kerberos.checkPasswordChange(of: principal, realm: realm)
+            let whom = try await sso.checkPasswordChange(of: principal, realm: realm)
             let change: PasswordChange
             do {
                 change = try await self.change(of: whom, sso)

@@ -98,7 +98,7 @@ struct Refresh: AsyncParsableCommand {
     func run() async throws {
         try await common.engine.run { sso in
             let whom: Principal? = if let principal { try await sso.principal(principal, realm: realm) } else { nil }
-            let realm: String? = if let realm { await sso.kerberos.knownRealm(realm) } else { nil }
+            let realm: String? = if let realm { await sso.names.knownRealm(realm) } else { nil }
             let list = try await sso.sessions()
             let sessions = whom.map(list.sessions(of:)) ?? list.sessions.filter { realm == nil || $0.realm == realm }
             guard !sessions.isEmpty else {

@@ -152,7 +152,7 @@ struct Setup: AsyncParsableCommand {
     private func known(_ realm: String, _ search: ProfileSearch) async -> String {
         let profiles = (try? await search.runAside().profiles) ?? []
         guard let sso = try? await SingleSignOn(.inProcess(profiles)) else { return realm }
-        return await sso.kerberos.knownRealm(realm)
+        return await sso.names.knownRealm(realm)
     }
 
     /// The command that signs in as another principal, without that principal.

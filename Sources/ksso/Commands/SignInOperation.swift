@@ -37,31 +37,39 @@ struct SignInOperation {
         let environment = ProcessInfo.processInfo.environment
         try await engine.run(armorCache: armorCache) { sso in
             let runtime = RuntimeDirectory(environment: environment)
-            if let (session, isNew) = try await sufficientSession(sso) {
+            let result = try await signIn(sso, runtime)
+            let session = result.session
+            if result.origin == .signedIn {
+                if let alias = session.alias { say("\(alias.displayName) is \(session.principal).") }
+                say("\(session.principal) is signed in until \(session.ticketExpires.localText), in \(session.cache).")
+                if recordsPrincipal || result.isAsked { await record(session.principal, sso, environment) }
+                if let place = result.place { say("The password is stored \(place). To remove it: ksso logout \(session.principal)") }
+                printNotice(await describing(session, sso, hasAgent: runtime.cacheSocket != nil), sso)
+            } else {
                 let again = "To sign in again: ksso login --force \(session.principal)"
                 say(
-                    isNew
+                    result.origin == .renewed
                         ? "\(session.principal): a new ticket was acquired, valid until \(session.ticketExpires.localText)."
                         : "\(session.principal) is signed in already, until \(session.ticketExpires.localText). \(again)"
                 )
                 if recordsPrincipal || mayRecord(session, sso) { await record(session.principal, sso, environment) }
                 printNotice(session, sso)
-                printOtherCache(runtime, environment)
-                return
             }
-            let kept = runtime.keptTickets
-            if let kept, !isQuiet { Console.note(kept.note) }
-            let (session, place, isAsked) = try await signInAskingForName(sso)
-            if let alias = session.alias { say("\(alias.displayName) is \(session.principal).") }
-            say("\(session.principal) is signed in until \(session.ticketExpires.localText), in \(session.cache).")
-            if recordsPrincipal || isAsked { await record(session.principal, sso, environment) }
-            if let place { say("The password is stored \(place). To remove it: ksso logout \(session.principal)") }
-            printNotice(await describing(session, sso, hasAgent: runtime.cacheSocket != nil), sso)
             if ticket.cache == nil { printOtherCache(runtime, environment) }
-            guard let validFor = ticket.validFor, !ticket.isLongEnough(session) else { return }
+            guard result.origin == .signedIn, let validFor = ticket.validFor, !ticket.isLongEnough(session) else { return }
             let limit = "the new ticket is valid for less than \(validFor.argument), because the KDC limits its lifetime"
             throw CommandFailure(.failed, "\(session.principal): \(limit). Use a shorter --valid-for.")
         }
+    }
+
+    /// The outcome of a sign-in that may not have been needed.
+    private struct Outcome {
+        let session: Session
+        let origin: ValidSession.Origin
+        /// The place where the password is stored; nil if it is not.
+        var place: String?
+        /// Whether the user was asked for the name.
+        var isAsked = false
     }
 
     /// Prints to standard error if other programs, started by the same shell, do not use the agent's caches.
@@ -70,13 +78,11 @@ struct SignInOperation {
         Console.note("klist and curl in this shell use another cache. To share the tickets with them: eval \"$(ksso env)\"")
     }
 
-    /// Signs in. If no principal is given and the KDC does not know the name of the account, asks for the right name.
-    ///
-    /// - Returns: The session, the place where the password is stored, if any, and whether the user was asked for the name.
-    private func signInAskingForName(_ sso: SingleSignOn) async throws -> (session: Session, place: String?, isAsked: Bool) {
+    /// Signs in if it is necessary. If no principal is given and the KDC does not know the name of the account, asks for the right name.
+    private func signIn(_ sso: SingleSignOn, _ runtime: RuntimeDirectory) async throws -> Outcome {
+        let kept = isQuiet ? nil : runtime.keptTickets?.note
         do {
-            let (session, place) = try await signIn(as: nameToSignIn(sso), sso)
-            return (session, place, false)
+            return try await signIn(as: principal, unless: sufficient, note: kept, sso)
         } catch let error as KerberosError where error.code == .unknownPrincipal && principal == nil && credential.keytab == nil {
             let question = UserNameQuestion(realm: try await sso.principal(nil, realm: realm).realm, sso: sso)
             guard question.isOpen else { throw error }
@@ -85,29 +91,52 @@ struct SignInOperation {
                 + "\(otherPrincipalCommand) NAME@\(question.realm)"
             let unknown = UnknownAccountName(error: error.saying(advice))
             guard !isQuiet, !credential.readsSecret, Console.hasTerminal else { throw unknown }
-            let (session, place) = try await question.ask(unknown) { try await signIn(as: $0.description, sso) }
-            return (session, place, true)
+            var outcome = try await question.ask(unknown) { try await signIn(as: $0.description, unless: .none, sso) }
+            outcome.isAsked = true
+            return outcome
         }
     }
 
-    private func signIn(as name: String?, _ sso: SingleSignOn) async throws -> (session: Session, place: String?) {
+    /// Which session makes a sign-in unnecessary. A key requires no person, so it signs in unless the ticket must be valid for some time.
+    private var sufficient: SufficientSession {
+        guard !ticket.isForced, !remembers, ticket.cache == nil, ticket.validFor != nil || !credential.replacesSession else { return .none }
+        return acceptsAnyPrincipal && principal == nil ? .presentInRealm : .present
+    }
+
+    /// - Parameter note: What to print before the sign-in, if it is necessary.
+    private func signIn(
+        as name: String?,
+        unless sufficient: SufficientSession,
+        note: String? = nil,
+        _ sso: SingleSignOn
+    ) async throws -> Outcome {
+        let validFor = ticket.validFor?.duration
         guard remembers else {
-            let source = try await source(for: name, sso)
-            let options = try await options(for: name, sso)
-            return (try await sso.signIn(name, realm: realm, using: source, options: options, cache: ticket.cache), nil)
+            let result = try await sso.signIn(
+                name,
+                realm: realm,
+                keytab: credential.keytab.map { .keytab($0) },
+                unless: sufficient,
+                validFor: validFor,
+                options: ticket.options,
+                cache: ticket.cache
+            ) { principal in
+                if let note { Console.note(note) }
+                return try await credential.source(in: principal.realm, mayAsk: !isQuiet, sso)
+            }
+            return Outcome(session: result.session, origin: result.origin)
         }
+        if let note { Console.note(note) }
         let whom = try await sso.principal(name, realm: realm)
-        try await sso.kerberos.checkRemembering(of: whom)
-        let source = try await source(for: name, sso)
-        let options = try await options(for: name, sso)
+        try await sso.checkRemembering(of: whom)
         let result = try await sso.signInRemembering(
             whom.description,
             realm: whom.realm,
-            using: source,
-            options: options,
+            using: try await credential.source(in: whom.realm, mayAsk: !isQuiet, sso),
+            options: await sso.signInOptions(ticket.options, in: whom.realm, validFor: validFor),
             cache: ticket.cache
         )
-        return (result.session, result.place)
+        return Outcome(session: result.session, origin: .signedIn, place: result.place)
     }
 
     /// Stores the principal for later sign-ins. A failure is only reported, because the user is signed in.
@@ -142,57 +171,8 @@ struct SignInOperation {
 
     /// Prints to standard error that the password expires soon.
     private func printNotice(_ session: Session, _ sso: SingleSignOn) {
-        guard !isQuiet, let notice = session.passwordNotice(sso.kerberos.passwordRules(for: session.realm)) else { return }
+        guard !isQuiet, let notice = session.passwordNotice(sso.passwordRules(for: session.realm)) else { return }
         Console.note("\(session.principal): \(notice)")
-    }
-
-    /// A session that makes a sign-in unnecessary, and whether its ticket was renewed or acquired for that; nil if there is none.
-    private func sufficientSession(_ sso: SingleSignOn) async throws -> (session: Session, isNew: Bool)? {
-        guard !ticket.isForced, !remembers, ticket.cache == nil else { return nil }
-        if let validFor = ticket.validFor {
-            let (wanted, realm) = try await wantedSession(sso)
-            let valid = try await sso.kerberos.validSession(of: wanted, orDefaultOf: realm, validFor: validFor.duration)
-            return valid.map { ($0.session, $0.isNew) }
-        }
-        guard !credential.replacesSession else { return nil }
-        if acceptsAnyPrincipal, principal == nil {
-            let (wanted, realm) = try await wantedSession(sso)
-            let session = try await sso.sessions().session(of: wanted, orDefaultOf: realm)
-            return session.flatMap { $0.isSignedIn ? ($0, false) : nil }
-        }
-        let wanted = try await sso.principal(principal, realm: realm)
-        return try await sso.sessions().sessions(of: wanted).first(where: \.isSignedIn).map { ($0, false) }
-    }
-
-    /// The options of the request, with a lifetime that is long enough for `--valid-for`.
-    private func options(for name: String?, _ sso: SingleSignOn) async throws -> InitialCredentialOptions {
-        guard let validFor = ticket.validFor else { return ticket.options }
-        let realm = try await wanted(name, sso).realm
-        return await sso.kerberos.signInOptions(ticket.options, in: realm, validFor: validFor.duration)
-    }
-
-    /// The principal whose session is sufficient, and its realm; without a principal, any session of the realm is.
-    private func wantedSession(_ sso: SingleSignOn) async throws -> (principal: Principal?, realm: String) {
-        try await sso.kerberos.wantedPrincipal(principal, realm: realm, using: credential.keytab.map { .keytab($0) })
-    }
-
-    /// The name of the principal that signs in; nil is the default principal. If a session that is not valid for as long as required makes
-    /// the sign-in necessary, it is the principal of that session.
-    private func nameToSignIn(_ sso: SingleSignOn) async throws -> String? {
-        guard principal == nil, ticket.validFor != nil, !ticket.isForced, !remembers, ticket.cache == nil, credential.keytab == nil else {
-            return principal
-        }
-        let (wanted, realm) = try await wantedSession(sso)
-        return try await sso.sessions().session(of: wanted, orDefaultOf: realm)?.principal.description
-    }
-
-    /// The principal that signs in.
-    private func wanted(_ name: String?, _ sso: SingleSignOn) async throws -> Principal {
-        try await sso.kerberos.principal(signingIn: name, realm: realm, using: credential.keytab.map { .keytab($0) })
-    }
-
-    private func source(for name: String?, _ sso: SingleSignOn) async throws -> InitialCredentialSource {
-        try await credential.source(for: name, realm: realm, mayAsk: !isQuiet, sso)
     }
 }
 

@@ -73,7 +73,7 @@ struct Status: AsyncParsableCommand {
 
     private func document(_ list: SessionList, _ sso: SingleSignOn) async -> StatusDocument {
         let runtime = RuntimeDirectory(environment: ProcessInfo.processInfo.environment)
-        var document = await StatusDocument(list, of: sso.kerberos)
+        var document = await StatusDocument(list, of: sso.inspection)
         document.agent = runtime.isServed || runtime.lockHolder != nil
         document.cacheMode = runtime.cacheSocket == nil ? "system" : "agent"
         return document
@@ -87,8 +87,8 @@ struct Status: AsyncParsableCommand {
             Console.print(line, highlighting: verb, in: session.isSignedIn ? nil : .red)
             if let limit = session.renewUntil { Console.print("    renewable until \(limit.localTextWithTimeLeft)") }
             Console.print("    in \(session.cache), acquired by \(session.acquiredBy.text)")
-            if let site = await sso.kerberos.knownSite(of: session.realm) { Console.print("    in the site \(site)") }
-            let rules = sso.kerberos.passwordRules(for: session.realm)
+            if let site = await sso.inspection.knownSite(of: session.realm) { Console.print("    in the site \(site)") }
+            let rules = sso.passwordRules(for: session.realm)
             if let account = session.account { show(account) }
             if let notice = session.passwordNotice(rules) ?? passwordLine(session, rules) { Console.print("    \(notice)") }
             for service in session.services { Console.print("    \(service.principal) until \(service.expires.localTextWithTimeLeft)") }
@@ -153,7 +153,7 @@ struct StatusWatch {
     private func document(_ agent: AgentClient?, _ sso: SingleSignOn?, _ losses: inout Int) async throws -> StatusDocument? {
         guard let agent else {
             guard let sso else { return nil }
-            return await StatusDocument(try sso.sessions(), of: sso.kerberos)
+            return await StatusDocument(try sso.sessions(), of: sso.inspection)
         }
         do throws(AuthorizationError) {
             var document = try await agent.status()

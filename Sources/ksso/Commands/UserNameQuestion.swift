@@ -38,9 +38,10 @@ struct UserNameQuestion {
     }
 
     private func answer(banner error: KerberosError) async throws -> String? {
-        let label = sso.kerberos.userNameLabel(of: realm) ?? "User name in \(realm)"
+        let profileLabel = sso.policy.signInRules(of: realm).userNameLabel.flatMap { $0.isEmpty ? nil : $0 }
+        let label = profileLabel ?? "User name in \(realm)"
         let request = PromptRequest(
-            principal: try await sso.kerberos.defaultPrincipal(realm: realm),
+            principal: try await sso.names.defaultPrincipal(realm: realm),
             banner: error.code == .unknownPrincipal ? "The KDC does not know \(error.subject)." : error.description,
             prompts: [.init(kind: .other, text: label, isHidden: false)]
         )
@@ -81,7 +82,7 @@ struct UserNameQuestion {
 
     /// Stores the principal for later sign-ins, if the profile leaves it to the user and it is not the one that signs in anyway.
     func record(_ principal: Principal, environment: [String: String]) async throws -> Recording {
-        let standard = try await sso.kerberos.defaultPrincipal(realm: realm)
+        let standard = try await sso.names.defaultPrincipal(realm: realm)
         guard standard != principal else { return .unnecessary }
         guard isOpen else { return .namedByProfile(standard.description) }
         guard sso.profiles.contains(where: { $0.payloads.contains { $0.realm == realm } }) else { return .withoutProfile }

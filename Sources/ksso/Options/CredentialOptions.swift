@@ -58,10 +58,10 @@ struct CredentialChoice {
     /// The source of the sign-in.
     ///
     /// - Parameters:
-    ///   - principal: The principal as it was given, whose realm decides what a person is asked for.
+    ///   - realm: The principal's realm, whose profile decides what a person is asked for.
     ///   - mayAsk: Whether a person may be asked.
     /// - Throws: `CommandFailure`; `notInteractive` if a password is required and no one can be asked for it.
-    func source(for principal: String?, realm: String?, mayAsk: Bool, _ sso: SingleSignOn) async throws -> InitialCredentialSource {
+    func source(in realm: String, mayAsk: Bool, _ sso: SingleSignOn) async throws -> InitialCredentialSource {
         if let keytab { return .keytab(keytab) }
         if let certificate {
             let identity = certificate == "default" ? nil : certificate
@@ -80,8 +80,7 @@ struct CredentialChoice {
             let message = "a password is required, and there is no terminal for the prompt. Use --password-stdin or --keytab."
             throw CommandFailure(.notInteractive, message)
         }
-        let realm = try await sso.principal(principal, realm: realm).realm
-        return try await sso.kerberos.interactiveSource(realm: realm, prompter: .terminal)
+        return try await sso.interactiveSource(realm: realm, prompter: .terminal)
     }
 }
 

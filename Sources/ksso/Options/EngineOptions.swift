@@ -71,9 +71,9 @@ struct EngineOptions {
     /// Call this before the first call to libkrb5, while no other thread reads the environment. If the file cannot be written, tickets work
     /// as in other Kerberos programs, and `ksso explain` reports what is missing.
     private func configureProcess(for sso: SingleSignOn, bindsTokens: Bool, cacheSocket: String?) {
-        guard !sso.kerberos.policy.configurations.isEmpty || cacheSocket != nil else { return }
+        guard !sso.policy.configurations.isEmpty || cacheSocket != nil else { return }
         let file = KerberosConfigurationFile(
-            sso.kerberos.policy.configurations,
+            sso.policy.configurations,
             defaultRealm: nil,
             bindsTokens: bindsTokens,
             cacheSocket: cacheSocket

@@ -34,7 +34,7 @@ struct PrivateCache {
 
     /// Copies the tickets of the default session unless they are unchanged; removes the file if no one is signed in.
     func update(from sso: SingleSignOn, last: Copied?) async throws -> Copied? {
-        let realm = try await sso.kerberos.defaultRealm()
+        let realm = try await sso.names.defaultRealm()
         let sessions = try await sso.sessions().sessions.filter(\.isSignedIn)
         guard let session = sessions.first(where: { $0.realm == realm && $0.isDefault }) ?? sessions.first(where: \.isDefault) else {
             remove()

@@ -88,7 +88,7 @@ struct SeveralPrincipalsTests {
     @Test(arguments: ["FILE", "DIR"])
     func `the user's stored principal signs in by default, and does not select the session`(cache: String) async throws {
         let (home, kerberos) = try await twoSignedIn(cache: cache) { $0.options.configurations[0].userPrincipal = "carol@EXAMPLE.TEST" }
-        #expect(try await kerberos.defaultPrincipal(realm: nil).description == "carol@EXAMPLE.TEST")
+        #expect(try await kerberos.names.defaultPrincipal(realm: nil).description == "carol@EXAMPLE.TEST")
         #expect(try await kerberos.grant(host).principal == "bob@EXAMPLE.TEST")
         try await kerberos.signIn(using: .secret)
         #expect(try await kerberos.grant(host).principal == "carol@EXAMPLE.TEST")

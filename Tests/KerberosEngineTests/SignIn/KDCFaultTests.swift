@@ -82,9 +82,9 @@ struct KDCFaultTests {
             var home = try CacheHome(realm)
             home.options.armorCache = armor.map(CredentialCacheName.init(rawValue:))
             let kerberos = home.makeExtension()
-            #expect(await kerberos.reachesKDC(of: realm.name, askingFor: "alice"))
+            #expect(await kerberos.inspection.reachesKDC(of: realm.name, askingFor: "alice"))
             try await realm.stopKDC()
-            #expect(await !kerberos.reachesKDC(of: realm.name, askingFor: "alice"))
+            #expect(await !kerberos.inspection.reachesKDC(of: realm.name, askingFor: "alice"))
         }
     }
 

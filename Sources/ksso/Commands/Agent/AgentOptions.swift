@@ -44,7 +44,7 @@ extension CommonOptions {
         if !system { settings.defaultCacheName = "KCM:" }
         settings.cacheSocket = cacheSocket
         if verbose > 1 { settings.trace = { line in Console.note("krb5: \(line.trimmingCharacters(in: .newlines))") } }
-        return try await SingleSignOn(.inProcess(profiles), settings: settings).kerberos
+        return try await SingleSignOn.engine(.inProcess(profiles), settings: settings)
     }
 }
 
@@ -52,7 +52,7 @@ extension CommonOptions {
 struct AgentPrompter: Sendable {
     /// The prompter; nil if there is neither a pinentry program nor a display or terminal.
     let prompter: (any Prompter)?
-    /// The value for `KerberosExtension/Options/promptUnavailable`.
+    /// The value for `SingleSignOn/Settings/promptUnavailable`.
     let promptUnavailable: @Sendable () -> Void
     /// Yields why the user cannot be prompted, and nil when prompting works again.
     let faults: AsyncStream<String?>

@@ -1,27 +1,30 @@
-import Foundation
-import KCM
-import Kerberos
-import KerberosTesting
-import Synchronization
-import SystemSupport
-import Testing
+internal import Foundation
+package import KCM
+package import Kerberos
+package import KerberosTesting
+internal import Synchronization
+internal import SystemSupport
+internal import Testing
 
-/// A server of KCM caches that can stop answering, like one that is suspended: from then on it accepts connections and requests only.
-final class CacheServerRelay: Sendable {
+/// A server of KCM caches that counts how often they are read, and that can stop answering, like one that is suspended: from then on it
+/// accepts connections and requests only.
+package final class CacheServerRelay: Sendable {
     private struct State {
         /// The request from which on none is answered.
         var last: KCM.Operation?
         var isSilent = false
         var connections: Set<Int32> = []
+        /// How often the tickets of each cache were listed, by the cache's name.
+        var readings: [String: Int] = [:]
     }
 
-    let path: String
+    package let path: String
     private let serverPath: String
     private let listener: Int32
     private let state = Mutex(State())
 
     /// Runs a closure with a relay in front of a server of its own.
-    static func run<R>(_ body: (CacheServerRelay) async throws -> R) async throws -> R {
+    package static func run<R>(_ body: (CacheServerRelay) async throws -> R) async throws -> R {
         // The path of a socket must be short.
         let folder = "/tmp/relay-\(UUID().uuidString.prefix(8))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -48,13 +51,16 @@ final class CacheServerRelay: Sendable {
     }
 
     /// Stops answering when a request with this operation arrives.
-    func stopAnswering(at operation: KCM.Operation) { state.withLock { $0.last = operation } }
+    package func stopAnswering(at operation: KCM.Operation) { state.withLock { $0.last = operation } }
 
     /// Whether that request has arrived.
-    var isSilent: Bool { state.withLock { $0.isSilent } }
+    package var isSilent: Bool { state.withLock { $0.isSilent } }
+
+    /// How often the tickets of a cache were listed.
+    package func readings(of cache: CredentialCacheName) -> Int { state.withLock { $0.readings[cache.residual] ?? 0 } }
 
     /// A client of the realm that uses the relay for its KCM caches.
-    func client(_ realm: TestRealm, armor: CredentialCacheName? = nil) -> KerberosClient {
+    package func client(_ realm: TestRealm, armor: CredentialCacheName? = nil) -> KerberosClient {
         var configuration = realm.configuration(defaultCacheName: "KCM:")
         configuration.libdefaults["kcm_socket"] = path
         configuration.armorCache = armor
@@ -111,6 +117,9 @@ final class CacheServerRelay: Sendable {
         let operation = KCM.Operation(rawValue: UInt16(truncatingIfNeeded: Self.number(request.prefix(4))))
         return state.withLock { state in
             if let last = state.last, operation == last { state.isSilent = true }
+            if operation == .credentialList || operation == .credentialIdentifiers {
+                state.readings[String(decoding: request.dropFirst(4).prefix { $0 != 0 }, as: UTF8.self), default: 0] += 1
+            }
             return !state.isSilent
         }
     }

@@ -13,18 +13,15 @@ internal import Kerberos
 /// libldap calls it on the thread that uses the connection, one call at a time.
 final class SecurityLayer {
     private var context: EstablishedContext
-    /// What has arrived of the next token, with its length.
-    private var arriving: [UInt8] = []
+    /// What has arrived of the next token.
+    private var arriving = ArrivingToken()
     /// Decrypted bytes that libldap has not read yet.
     private var plain: ArraySlice<UInt8> = []
     /// Encrypted bytes that the next layer has not taken yet.
     private var leaving: ArraySlice<UInt8> = []
 
-    /// The longest token that is accepted. A controller sends one for each message, and messages with more than this are not requested.
-    private static let longestToken = 1 << 20
     /// How many bytes are read at once.
     private static let longestPiece = 1 << 14
-    private static let lengthSize = 4
 
     init(_ context: consuming EstablishedContext) {
         self.context = context
@@ -75,17 +72,19 @@ final class SecurityLayer {
         while plain.isEmpty {
             let count = receive(from: next)
             if count <= 0 { return count }
-            guard let token = completeToken() else {
-                guard arriving.count > Self.lengthSize else { continue }
+            switch arriving.take() {
+            case .incomplete:
+                guard arriving.hasBegun else { continue }
                 // libldap checks its time limit before it reads on.
                 errno = EAGAIN
                 return -1
-            }
-            guard let token, let message = try? context.opened(token) else {
+            case .complete(let token):
+                guard let message = try? context.opened(token) else { fallthrough }
+                plain = message[...]
+            case .tooLong:
                 errno = EIO
                 return -1
             }
-            plain = message[...]
         }
         let count = min(buffer.count, plain.count)
         buffer.copyBytes(from: plain.prefix(count))
@@ -93,25 +92,14 @@ final class SecurityLayer {
         return count
     }
 
-    /// Removes a complete token from the bytes that have arrived: nil if it is incomplete, an inner nil if its length is not acceptable.
-    private func completeToken() -> [UInt8]?? {
-        guard arriving.count >= Self.lengthSize else { return .none }
-        let length = arriving.prefix(Self.lengthSize).reduce(0) { $0 << 8 | Int($1) }
-        guard length <= Self.longestToken else { return .some(nil) }
-        guard arriving.count == Self.lengthSize + length else { return .none }
-        defer { arriving = [] }
-        return .some(Array(arriving.dropFirst(Self.lengthSize)))
-    }
-
     /// Reads bytes of the current token, and none of the next one.
     private func receive(from next: UnsafeMutablePointer<openldap_layer_position>?) -> Int {
         guard let next, let read = next.pointee.layer?.pointee.read else { return -1 }
-        let length = arriving.count < Self.lengthSize ? 0 : arriving.prefix(Self.lengthSize).reduce(0) { $0 << 8 | Int($1) }
-        let missing = min(Self.lengthSize + length - arriving.count, Self.longestPiece)
+        let missing = min(arriving.missing, Self.longestPiece)
         guard missing > 0 else { return 1 }
         var piece = [UInt8](repeating: 0, count: missing)
         let count = piece.withUnsafeMutableBytes { read(next, $0.baseAddress, UInt($0.count)) }
-        if count > 0 { arriving += piece.prefix(count) }
+        if count > 0 { arriving.append(piece.prefix(count)) }
         return count
     }
 

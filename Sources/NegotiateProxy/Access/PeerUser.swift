@@ -41,17 +41,7 @@ struct UnixCredential: Sendable {
     var groupID: UInt32 = .max
 }
 
-/// The address and port of one end of a TCP connection, as the kernel's tables name it.
-struct TCPSocketName: Sendable, Hashable {
-    /// 4 or 16 bytes in network order; an IPv4 address that is mapped into IPv6 has 4.
-    let address: [UInt8]
-    let port: UInt16
-
-    init(address: [UInt8], port: UInt16) {
-        self.address = address
-        self.port = port
-    }
-
+extension TCPSocketName {
     /// Nil for a Unix socket.
     init?(_ socket: SocketAddress) {
         guard let port = socket.port else { return nil }

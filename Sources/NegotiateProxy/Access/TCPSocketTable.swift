@@ -70,7 +70,7 @@ enum SocketDiagnosis {
     }
 
     /// Reads `struct inet_diag_msg`. The kernel may answer with a listening socket instead of a connection.
-    private static func answer(_ reply: [UInt8], _ client: TCPSocketName, _ server: TCPSocketName) -> Answer {
+    static func answer(_ reply: [UInt8], _ client: TCPSocketName, _ server: TCPSocketName) -> Answer {
         let kind = UInt16(reply[4]) | UInt16(reply[5]) << 8
         let littleKind = UInt16(littleEndian: kind)
         if littleKind == error {

@@ -170,38 +170,6 @@ final class DBusChannelHandler: ChannelInboundHandler {
     }
 }
 
-/// The authentication on a bus with the EXTERNAL mechanism, in which the kernel confirms the user.
-private struct DBusAuthentication {
-    private let user: UInt32
-    private var line: [UInt8] = []
-    /// Whether the bus has accepted the user.
-    private(set) var isDone = false
-
-    init(user: UInt32) { self.user = user }
-
-    /// The first message of a connection. The argument is the user ID in decimal, each digit encoded in hexadecimal.
-    var request: [UInt8] {
-        let hex = Array(String(user).utf8).map { String($0, radix: 16) }.joined()
-        return [0] + Array("AUTH EXTERNAL \(hex)\r\n".utf8)
-    }
-
-    /// Reads the reply, up to its last byte.
-    ///
-    /// - Returns: Whether the reply is complete.
-    /// - Throws: `DBusError` if the bus rejects the user, or the reply is too long.
-    mutating func read(_ bytes: inout ArraySlice<UInt8>) throws(DBusError) -> Bool {
-        while let byte = bytes.popFirst() {
-            line.append(byte)
-            guard line.count <= 1024 else { throw .closed }
-            guard byte == UInt8(ascii: "\n") else { continue }
-            guard line.starts(with: "OK ".utf8) else { throw .refused }
-            isDone = true
-            return true
-        }
-        return false
-    }
-}
-
 /// The calls that wait for their replies.
 private struct PendingCalls {
     private var lastSerial: UInt32 = 0
@@ -220,50 +188,4 @@ private struct PendingCalls {
         defer { promises = [:] }
         return Array(promises.values)
     }
-}
-
-/// Finds the socket of the system bus.
-enum DBusAddress {
-    /// Returns the path in `DBUS_SYSTEM_BUS_ADDRESS`, or the standard path if the variable is not set. Returns nil if the variable names no
-    /// path.
-    static func systemSocket(environment: [String: String]) -> String? {
-        guard let addresses = environment["DBUS_SYSTEM_BUS_ADDRESS"], !addresses.isEmpty else { return "/run/dbus/system_bus_socket" }
-        for address in addresses.split(separator: ";") where address.hasPrefix("unix:") {
-            for pair in address.dropFirst(5).split(separator: ",") where pair.hasPrefix("path=") {
-                if let path = unescaped(pair.dropFirst(5)), path.hasPrefix("/") { return path }
-            }
-        }
-        return nil
-    }
-
-    /// Decodes percent-encoded bytes.
-    private static func unescaped(_ text: Substring) -> String? {
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else { return nil }
-            bytes.append(value)
-            rest = rest.dropFirst(2)
-        }
-        guard !bytes.contains(0) else { return nil }
-        return String(validating: bytes, as: UTF8.self)
-    }
-}
-
-/// An error of a bus connection.
-enum DBusError: Error, Hashable {
-    /// The received bytes violate the protocol or exceed a limit.
-    case malformed
-    /// The bus rejected the user.
-    case refused
-    /// The connection is closed.
-    case closed
-    /// No reply came in time.
-    case timedOut
-    /// The reply is an error of this name.
-    case failed(name: String)
 }

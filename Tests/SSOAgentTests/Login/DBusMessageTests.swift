@@ -211,7 +211,8 @@ import Testing
         arguments: [
             (nil, "/run/dbus/system_bus_socket"), ("", "/run/dbus/system_bus_socket"), ("unix:path=/a/b", "/a/b"),
             ("unix:path=/a/b,guid=12", "/a/b"), ("unix:guid=12,path=/a%20b", "/a b"), ("tcp:host=h;unix:path=/c", "/c"),
-            ("unix:abstract=/a", nil), ("unix:path=/a%2", nil), ("unix:path=/a%00", nil), ("unix:path=a", nil), ("nonsense", nil),
+            ("unix:abstract=/a", nil), ("unix:path=/a%2", nil), ("unix:path=/a%+f", nil), ("unix:path=/a%00", nil), ("unix:path=a", nil),
+            ("nonsense", nil),
         ] as [(String?, String?)]
     )
     func `DBUS_SYSTEM_BUS_ADDRESS sets the path of the system bus's socket`(address: String?, path: String?) {

@@ -42,9 +42,11 @@ struct DNSMessageReader {
     /// Reads the data of an SRV record.
     func serviceRecord(in data: Range<Int>) -> ServiceRecord? {
         guard data.count > 6, let priority = number(at: data.lowerBound), let weight = number(at: data.lowerBound + 2),
-            let port = number(at: data.lowerBound + 4), let target = name(at: data.lowerBound + 6)
+            let port = number(at: data.lowerBound + 4), let labels = labels(at: data.lowerBound + 6)
         else { return nil }
-        return ServiceRecord(priority: priority, weight: weight, port: port, target: target)
+        // A label that contains a dot is no part of a host's name, and would be read as two.
+        guard !labels.contains(where: { $0.contains(".") }) else { return nil }
+        return ServiceRecord(priority: priority, weight: weight, port: port, target: labels.joined(separator: "."))
     }
 
     /// Reads the data of a URI record (RFC 7553 section 4.5). Its target is not a DNS name: it extends to the end or a zero byte.
@@ -73,17 +75,27 @@ struct DNSMessageReader {
         return nil
     }
 
-    /// Reads a name and follows its pointers. Each pointer must lead backwards, so that the loop ends.
-    func name(at start: Int) -> String? {
+    /// The greatest length of a name (RFC 1035 section 2.3.4). Without it, a response in which each record points to one long name would
+    /// expand to hundreds of times its size.
+    private static let longestName = 255
+
+    /// Reads a name; nil if it is incomplete or too long.
+    func name(at start: Int) -> String? { labels(at: start)?.joined(separator: ".") }
+
+    /// Reads the labels of a name and follows its pointers. Each pointer must lead backwards, so that the loop ends.
+    private func labels(at start: Int) -> [String]? {
         var labels: [String] = []
         var index = start
         var limit = start
+        // The root's label of one byte.
+        var length = 1
         while index < bytes.count {
             switch bytes[index] {
-            case 0: return labels.joined(separator: ".")
+            case 0: return labels
             case 1...63:
                 let end = index + 1 + Int(bytes[index])
-                guard end <= bytes.count, labels.count < 128 else { return nil }
+                length += end - index
+                guard end <= bytes.count, length <= Self.longestName else { return nil }
                 labels.append(String(decoding: bytes[index + 1..<end], as: UTF8.self))
                 index = end
             case 192...255:

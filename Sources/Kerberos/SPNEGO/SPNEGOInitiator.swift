@@ -203,11 +203,9 @@ struct NegotiationResponse: Equatable {
     let hasMechanismToken: Bool
 
     private static let response: UInt8 = 0xA1
-    private static let sequence: UInt8 = 0x30
     private static let stateField: UInt8 = 0xA0
     private static let mechanismField: UInt8 = 0xA1
     private static let mechanismTokenField: UInt8 = 0xA2
-    private static let enumerated: UInt8 = 0x0A
     /// The DER elements of Kerberos (RFC 4121 section 1), and of the identifier that Windows uses for it.
     private static let mechanisms: [[UInt8]] = [
         [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x12, 0x01, 0x02, 0x02],
@@ -217,35 +215,20 @@ struct NegotiationResponse: Equatable {
     /// Nil for any other state or mechanism, and for bytes that are not a NegTokenResp: libgssapi handles these.
     init?(_ token: [UInt8]) {
         var whole = token[...]
-        guard var response = Self.content(of: Self.response, in: &whole), whole.isEmpty,
-            var fields = Self.content(of: Self.sequence, in: &response), response.isEmpty
+        guard var response = BasicEncoding.next(in: &whole, Self.response), whole.isEmpty,
+            var fields = BasicEncoding.next(in: &response, BasicEncoding.sequence), response.isEmpty
         else { return nil }
-        guard var stateField = Self.content(of: Self.stateField, in: &fields),
-            let value = Self.content(of: Self.enumerated, in: &stateField), stateField.isEmpty,
+        guard var stateField = BasicEncoding.next(in: &fields, Self.stateField),
+            let value = BasicEncoding.next(in: &stateField, BasicEncoding.enumerated), stateField.isEmpty,
             value.count == 1, let state = value.first.flatMap({ State(rawValue: $0) })
         else { return nil }
         var hasMechanismToken = false
         while let tag = fields.first {
-            guard let content = Self.content(of: tag, in: &fields) else { return nil }
+            guard let content = BasicEncoding.next(in: &fields, tag) else { return nil }
             if tag == Self.mechanismField, !Self.mechanisms.contains(Array(content)) { return nil }
             if tag == Self.mechanismTokenField { hasMechanismToken = true }
         }
         self.state = state
         self.hasMechanismToken = hasMechanismToken
-    }
-
-    /// Removes and reads the first element, which has a definite length (X.690 section 8.1).
-    private static func content(of tag: UInt8, in bytes: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
-        guard bytes.popFirst() == tag, let first = bytes.popFirst() else { return nil }
-        var length = Int(first)
-        if first >= 0x80 {
-            let count = Int(first & 0x7F)
-            guard 1...4 ~= count, bytes.count >= count else { return nil }
-            length = bytes.prefix(count).reduce(0) { $0 << 8 | Int($1) }
-            bytes.removeFirst(count)
-        }
-        guard bytes.count >= length else { return nil }
-        defer { bytes.removeFirst(length) }
-        return bytes.prefix(length)
     }
 }

@@ -48,6 +48,25 @@ struct DNSMessageTests {
         #expect(ServiceRecord.records(in: loop).isEmpty)
     }
 
+    /// A response with one SRV record of a target.
+    private static func serviceAnswer(_ target: [UInt8]) -> [UInt8] {
+        [0, 1, 0x81, 0x80, 0, 0, 0, 1, 0, 0, 0, 0] + [0, 0, 33, 0, 1, 0, 0, 0, 60, UInt8((target.count + 6) >> 8)]
+            + [UInt8((target.count + 6) & 0xFF)] + [0, 1, 0, 1, 0, 88] + target
+    }
+
+    @Test func `a name has at most 255 bytes`() {
+        let label = [63] + [UInt8](repeating: 97, count: 63)
+        let longest = label + label + label + [61] + [UInt8](repeating: 98, count: 61) + [0]
+        #expect(longest.count == 255 && ServiceRecord.records(in: Self.serviceAnswer(longest)).first?.target.utf8.count == 253)
+        let longer = label + label + label + [62] + [UInt8](repeating: 98, count: 62) + [0]
+        #expect(ServiceRecord.records(in: Self.serviceAnswer(longer)).isEmpty)
+    }
+
+    @Test func `a label that contains a dot is not read as two labels`() {
+        #expect(ServiceRecord.records(in: Self.serviceAnswer(Self.name("kdc", "example", "test"))).count == 1)
+        #expect(ServiceRecord.records(in: Self.serviceAnswer(Self.name("kdc.example", "test"))).isEmpty)
+    }
+
     /// A response with one URI record. Its target is not a domain name, and extends to the end of the record.
     private static func uriAnswer(_ target: String) -> [UInt8] {
         [0, 1, 0x81, 0x80, 0, 0, 0, 1, 0, 0, 0, 0] + name("_kerberos", "") + [1, 0, 0, 1, 0, 0, 0, 60, 0, UInt8(target.utf8.count + 4)]

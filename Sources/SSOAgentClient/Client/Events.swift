@@ -40,17 +40,16 @@ extension AgentClient {
     }
 }
 
-/// Parses the event stream (HTML Living Standard, section 9.2).
+/// Reads the event stream.
 final class AgentEventHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
-
-    /// The limit in bytes for a line; an event has a few hundred bytes.
-    private static let lineLimit = 65536
 
     private let continuation: AsyncThrowingStream<AgentEvent, any Error>.Continuation
     private let path: String
     private var status = 0
-    private var pending = ByteBuffer()
+    private var lines = AgentEventLines()
+    /// The description of a failure, in place of events.
+    private var problemBytes: [UInt8] = []
 
     init(_ continuation: AsyncThrowingStream<AgentEvent, any Error>.Continuation, path: String) {
         self.continuation = continuation
@@ -60,10 +59,8 @@ final class AgentEventHandler: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(let head): status = Int(head.status.code)
-        case .body(var part):
-            pending.writeBuffer(&part)
-            if status == 200 { readLines() }
-            if pending.readableBytes > Self.lineLimit { finish(.broken("an event is longer than \(Self.lineLimit) bytes"), context) }
+        case .body(let part):
+            if !take(part.readableBytesView) { finish(.broken("an event is longer than \(AgentEventLines.lineLimit) bytes"), context) }
         case .end:
             if status == 200 { continuation.finish() } else { continuation.finish(throwing: problem()) }
             context.close(promise: nil)
@@ -79,22 +76,15 @@ final class AgentEventHandler: ChannelInboundHandler {
 
     func channelInactive(context: ChannelHandlerContext) { finish(.lost, context) }
 
-    private func readLines() {
-        while let end = pending.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) {
-            let line = pending.readSlice(length: end - pending.readerIndex) ?? ByteBuffer()
-            pending.moveReaderIndex(forwardBy: 1)
-            let prefix = "data: "
-            guard line.readableBytesView.starts(with: prefix.utf8) else { continue }
-            // Events of a later version that cannot be decoded are skipped.
-            guard let event = try? AgentJSON.decode(AgentEvent.self, from: Data(line.readableBytesView.dropFirst(prefix.utf8.count)))
-            else { continue }
-            continuation.yield(event)
-        }
-        pending.discardReadBytes()
+    /// - Returns: False if the agent sent too much.
+    private func take(_ bytes: ByteBufferView) -> Bool {
+        guard status != 200 else { return lines.read(bytes) { continuation.yield($0) } }
+        problemBytes += bytes
+        return problemBytes.count <= AgentEventLines.lineLimit
     }
 
     private func problem() -> AuthorizationError {
-        guard let problem = try? AgentJSON.decode(AgentProblem.self, from: Data(pending.readableBytesView)) else {
+        guard let problem = try? AgentJSON.decode(AgentProblem.self, from: Data(problemBytes)) else {
             return AuthorizationError(.agentUnavailable, "\(path): the agent responded with status \(status).")
         }
         return AuthorizationError(problem)

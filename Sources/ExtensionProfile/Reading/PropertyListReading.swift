@@ -8,7 +8,15 @@ extension ProfileValue {
     ///
     /// Throws a ``ProfileError`` with code `malformed` that contains the parser's message.
     public init(propertyList data: Data, source: String) throws(ProfileError) {
-        if data.starts(with: Array("bplist".utf8)) {
+        if !data.starts(with: Array("bplist".utf8)) {
+            guard XMLPropertyListOutline(data).isModest else {
+                throw ProfileError(
+                    .malformed,
+                    source: source,
+                    reason: "The values of this property list are nested deeper than a profile needs. Export the profile again."
+                )
+            }
+        } else {
             guard BinaryPropertyListOutline(data).isModest else {
                 throw ProfileError(
                     .malformed,
@@ -97,8 +105,8 @@ struct BinaryPropertyListOutline {
     var isModest: Bool {
         var copy = self
         guard copy.readTrailer() else { return false }
-        var sizes: [Int?] = Array(repeating: nil, count: copy.count)
-        return copy.size(of: copy.root, depth: 0, sizes: &sizes) != nil
+        var extents: [Extent?] = Array(repeating: nil, count: copy.count)
+        return copy.extent(of: copy.root, depth: 0, extents: &extents) != nil
     }
 
     private mutating func readTrailer() -> Bool {
@@ -115,28 +123,38 @@ struct BinaryPropertyListOutline {
         return true
     }
 
-    /// The number of values that an object expands to; nil if there are too many, if they are nested too deeply, or if the file is damaged.
-    private func size(of object: Int, depth: Int, sizes: inout [Int?]) -> Int? {
+    /// What an object expands to.
+    private struct Extent {
+        /// The number of values, the object included.
+        var size = 1
+        /// The number of levels below the object.
+        var height = 0
+    }
+
+    /// Returns what an object expands to; nil if there are too many values, if they are nested too deeply, or if the file is damaged.
+    private func extent(of object: Int, depth: Int, extents: inout [Extent?]) -> Extent? {
         guard object < count, depth < ProfileValue.maximumDepth else { return nil }
-        if let known = sizes[object] { return known }
+        // An object that was reached before may now be deeper.
+        if let known = extents[object] { return depth + known.height < ProfileValue.maximumDepth ? known : nil }
         guard let offset = number(at: table + object * offsetSize, size: offsetSize), offset < table else { return nil }
         let marker = bytes[offset]
         guard (0xA0...0xDF).contains(marker) else {
-            sizes[object] = 1
-            return 1
+            extents[object] = Extent()
+            return Extent()
         }
         guard let (first, length) = references(at: offset) else { return nil }
         let references = marker >= 0xD0 ? length * 2 : length
         guard references <= (table - first) / referenceSize else { return nil }
-        var total = 1
+        var total = Extent()
         for index in 0..<references {
             guard let child = number(at: first + index * referenceSize, size: referenceSize),
-                let size = size(of: child, depth: depth + 1, sizes: &sizes)
+                let extent = extent(of: child, depth: depth + 1, extents: &extents)
             else { return nil }
-            total += size
-            guard total <= Self.maximumValues else { return nil }
+            total.size += extent.size
+            total.height = max(total.height, extent.height + 1)
+            guard total.size <= Self.maximumValues else { return nil }
         }
-        sizes[object] = total
+        extents[object] = total
         return total
     }
 

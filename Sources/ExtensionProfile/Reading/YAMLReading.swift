@@ -31,9 +31,7 @@ extension ProfileValue {
         var aliases = 0
         var previous = UInt8(ascii: " ")
         for byte in text.utf8 {
-            if [UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: "\t"), UInt8(ascii: "["), UInt8(ascii: "{"), UInt8(ascii: ",")]
-                .contains(previous)
-            {
+            if mayPrecedeAlias(previous) {
                 if byte == UInt8(ascii: "&") { anchors += 1 }
                 if byte == UInt8(ascii: "*") { aliases += 1 }
             }
@@ -46,6 +44,12 @@ extension ProfileValue {
                 reason: "This YAML has \(aliases) aliases (*name); a profile may have 32. Write the values in full."
             )
         }
+    }
+
+    /// Whether the parser can read an alias after this byte: a space, an indicator (`{"a":*x}` is valid), a line break, or the last byte of
+    /// a byte order mark. U+0085, U+2028 and U+2029 are line breaks too.
+    private static func mayPrecedeAlias(_ byte: UInt8) -> Bool {
+        " \n\r\t[{,:?".utf8.contains(byte) || [0x85, 0xA8, 0xA9, 0xBF].contains(byte)
     }
 
     private init(_ node: Node, source: String, depth: Int, budget: inout Int) throws(ProfileError) {

@@ -9,32 +9,38 @@
     ///
     /// The lists have what memory management, clocks, getaddrinfo(3) and loading its modules need. Of sockets, only those of IP and of
     /// the kernel's routing table can be created, so that neither an agent nor a key store can be reached through its Unix socket. Names
-    /// that only a service with a Unix socket can resolve (nscd, sssd, Avahi) are therefore not found. On a kernel that cannot restrict TCP
-    /// ports, only UDP is possible, because the local proxy serves every process of this user.
+    /// that only a service with a Unix socket can resolve (nscd, sssd, Avahi) are therefore not found. TCP can be opened only by
+    /// connect(2), which Landlock limits to the port of DNS. On a kernel that cannot restrict TCP ports, only UDP is possible, because the
+    /// local proxy serves every process of this user.
     enum SystemCallFilter {
         #if arch(x86_64)
             private static let architecture: UInt32 = 0xC000_003E
             private static let numbers: [UInt32] = [
                 0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21, 24, 25, 28, 35, 39,  // read … getpid
-                42, 44, 45, 46, 47, 49, 51, 52, 54, 55,  // connect … getsockopt
+                42, 45, 47, 49, 51, 52, 54, 55,  // connect … getsockopt
                 60, 63, 72, 79, 89, 96, 98, 99, 100, 102, 104, 107, 108, 131, 186,  // exit … gettid
                 201, 202, 204, 217, 219, 228, 229, 230, 231, 262, 267, 269, 271, 273, 299,  // time … recvmmsg
-                307, 309, 318, 324, 332, 334, 439,  // sendmmsg … faccessat2
+                309, 318, 324, 332, 334, 439,  // getcpu … faccessat2
             ]
             private static let (socket, openat, tgkill, prlimit): (UInt32, UInt32, UInt32, UInt32) = (41, 257, 234, 302)
+            /// sendto, sendmsg and sendmmsg, with the position of their flags.
+            private static let sending: [(call: UInt32, flags: UInt32)] = [(44, 3), (46, 2), (307, 3)]
         #elseif arch(arm64)
             private static let architecture: UInt32 = 0xC000_00B7
             private static let numbers: [UInt32] = [
                 17, 25, 29, 48, 57, 61, 62, 63, 64, 65, 66, 67, 73, 78, 79, 80, 93, 94, 98, 99,  // getcwd … set_robust_list
                 101, 113, 114, 115, 123, 124, 128, 132, 134, 135, 139, 153, 160, 165, 168, 169,  // nanosleep … gettimeofday
-                172, 174, 175, 176, 177, 178, 179, 200, 203, 204, 205, 206, 207, 208, 209, 211, 212,  // getpid … recvmsg
-                214, 215, 216, 222, 226, 233, 243, 269, 278, 283, 291, 293, 439,  // brk … faccessat2
+                172, 174, 175, 176, 177, 178, 179, 200, 203, 204, 205, 207, 208, 209, 212,  // getpid … recvmsg
+                214, 215, 216, 222, 226, 233, 243, 278, 283, 291, 293, 439,  // brk … faccessat2
             ]
             private static let (socket, openat, tgkill, prlimit): (UInt32, UInt32, UInt32, UInt32) = (198, 56, 131, 261)
+            /// sendto, sendmsg and sendmmsg, with the position of their flags.
+            private static let sending: [(call: UInt32, flags: UInt32)] = [(206, 3), (211, 2), (269, 3)]
         #else
             private static let architecture: UInt32 = 0
             private static let numbers: [UInt32] = []
             private static let (socket, openat, tgkill, prlimit): (UInt32, UInt32, UInt32, UInt32) = (0, 0, 0, 0)
+            private static let sending: [(call: UInt32, flags: UInt32)] = []
         #endif
 
         // struct seccomp_data: the number of the call, the architecture, the instruction pointer, and six arguments of 64 bits.
@@ -98,6 +104,10 @@
             let process = UInt32(getpid())
             result += rule(for: tgkill, [.load(argument(0)), .ifEqual(process), .end(.allow), .end(.refuse)])
             result += rule(for: prlimit, [.load(argument(0)), .ifEqual(0), .end(.allow), .end(.refuse)])
+            // MSG_FASTOPEN opens a TCP connection that Landlock does not see.
+            for (call, flags) in sending {
+                result += rule(for: call, [.load(argument(flags)), .ifAnyBit(0x2000_0000), .end(.refuse), .end(.allow)])
+            }
             for number in numbers { result += [.ifEqual(number), .end(.allow)] }
             return result + [.end(.refuse)]
         }
@@ -110,18 +120,24 @@
             ]
         }
 
-        /// AF_INET and AF_INET6, for all types or only for SOCK_DGRAM, and AF_NETLINK with the protocol NETLINK_ROUTE, by which
+        /// AF_INET and AF_INET6 with SOCK_DGRAM and perhaps SOCK_STREAM, and AF_NETLINK with the protocol NETLINK_ROUTE, by which
         /// getaddrinfo(3) finds the address families in use.
+        ///
+        /// The protocols are the default, TCP and UDP, because Landlock's rules for ports are for TCP, and for neither MPTCP nor SCTP.
         private static func socketRule(permitsTCP: Bool) -> [Instruction] {
-            let address: [Instruction] =
-                permitsTCP
-                // The upper bits of the type are flags.
-                ? [.end(.allow)] : [.load(argument(1)), .mask(0xF), .ifEqual(2), .end(.allow), .end(.refuseFamily)]
+            // The upper bits of the type are flags.
+            let types: [Instruction] =
+                [.load(argument(1)), .mask(0xF)]
+                + (permitsTCP ? [.ifEqual(1), .skip(3)] : []) + [.ifEqual(2), .skip(1), .end(.refuseFamily)]
+            let protocols: [Instruction] =
+                [.load(argument(2))] + permittedProtocols.flatMap { [.ifEqual($0), .end(.allow)] } + [.end(.refuseFamily)]
             return [
                 .load(argument(0)), .unlessEqual(16, skip: 4), .load(argument(2)), .ifEqual(0), .end(.allow), .end(.refuseFamily),
                 .ifEqual(2), .skip(3), .ifEqual(10), .skip(1), .end(.refuseFamily),
-            ] + address
+            ] + types + protocols
         }
+
+        private static let permittedProtocols: [UInt32] = [0, 6, 17]
 
         /// Instructions for one call, which all end.
         private static func rule(for number: UInt32, _ instructions: [Instruction]) -> [Instruction] {

@@ -27,6 +27,17 @@ struct ProcessRestrictionTests {
             report(9, posix_spawn(&process, "/bin/true", nil, nil, words, nil) != 0)
             report(10, execv("/bin/true", words) < 0 && errno == EPERM)
             report(11, listen(socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0), 1) < 0 && errno == EPERM)
+            // MPTCP and SCTP are not TCP for Landlock.
+            report(16, socket(AF_INET, Int32(SOCK_STREAM.rawValue), 262) < 0 && errno == EAFNOSUPPORT)
+            report(17, socket(AF_INET6, Int32(SOCK_SEQPACKET.rawValue), 0) < 0 && errno == EAFNOSUPPORT)
+            report(18, socket(AF_INET, Int32(SOCK_DGRAM.rawValue), Int32(IPPROTO_UDP)) >= 0)
+            for flags in [0x2000_0000, 0x2000_4000] as [Int32] {
+                var byte: UInt8 = 0
+                let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
+                report(19, sendto(descriptor, &byte, 1, flags, nil, 0) < 0 && errno == EPERM)
+                var message = msghdr()
+                report(20, sendmsg(descriptor, &message, flags) < 0 && errno == EPERM)
+            }
             if applied.contains(.files) {
                 report(12, open("/proc/self/environ", O_RDONLY) < 0 && errno == EACCES)
                 report(13, open("/root", O_RDONLY) < 0 && open("/tmp", O_RDONLY) < 0 && errno == EACCES)
@@ -34,6 +45,7 @@ struct ProcessRestrictionTests {
             if applied.contains(.ports) {
                 report(14, connectError(port: 80) == EACCES)
                 report(15, connectError(port: 53) != EACCES)
+                report(21, socket(AF_INET6, Int32(SOCK_STREAM.rawValue) | 0o2000000, Int32(IPPROTO_TCP)) >= 0)
             }
             _exit(0)
         }

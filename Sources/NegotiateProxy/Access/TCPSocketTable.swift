@@ -8,6 +8,9 @@ internal import SystemSupport
 
 /// The kernel's table of TCP sockets: asked for one connection by sock_diag(7), or read from /proc/net if that is not available.
 enum TCPSocketTable {
+    /// ESTABLISHED, and FIN_WAIT1 and FIN_WAIT2 of a client that has ended only its sending direction.
+    static let connected: Set<UInt8> = [1, 4, 5]
+
     /// The owner of the local socket that is connected from one name to another; nil if there is none.
     ///
     /// A socket that its process has closed belongs to no user, although the tables print 0 for it, and does not count.
@@ -33,7 +36,6 @@ enum SocketDiagnosis {
     private static let sockDiag: Int32 = 4
     private static let byFamily: UInt16 = 20
     private static let error: UInt16 = 2
-    private static let established: UInt8 = 1
 
     static func look(from client: TCPSocketName, to server: TCPSocketName) -> Answer {
         let descriptor = socket(netlink, Int32(SOCK_DGRAM.rawValue) | O_CLOEXEC | O_NONBLOCK, sockDiag)
@@ -79,7 +81,7 @@ enum SocketDiagnosis {
         }
         guard littleKind == byFamily, reply.count >= 16 + 72 else { return .unavailable }
         let ports = reply[20..<24]
-        guard reply[17] == established, ports.elementsEqual(identity(client, server).prefix(4)) else { return .absent }
+        guard TCPSocketTable.connected.contains(reply[17]), ports.elementsEqual(identity(client, server).prefix(4)) else { return .absent }
         let (user, inode) = (reply.hostInteger(at: 16 + 64), reply.hostInteger(at: 16 + 68))
         return inode == 0 ? .absent : .found(user)
     }
@@ -99,7 +101,8 @@ enum ProcessFileTable {
     static func userID(in text: String, from client: TCPSocketName, to server: TCPSocketName) -> UInt32? {
         for line in text.split(separator: "\n").dropFirst() {
             let words = line.split(separator: " ", omittingEmptySubsequences: true)
-            guard words.count > 9, words[3] == "01", words[9] != "0", TCPSocketName(table: words[1]) == client,
+            guard words.count > 9, let state = UInt8(words[3], radix: 16),
+                TCPSocketTable.connected.contains(state), words[9] != "0", TCPSocketName(table: words[1]) == client,
                 TCPSocketName(table: words[2]) == server
             else { continue }
             return UInt32(words[7])

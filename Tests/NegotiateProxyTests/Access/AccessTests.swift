@@ -16,12 +16,16 @@ import Testing
            4: 0100007F:9C42 0100007F:0C38 08 00000000:00000000 00:00000000 00000000  1002        0 14 1 0000000000000000 20 4 30 10 -1
            5: 0000000000000000FFFF00000100007F:9C43 0000000000000000FFFF00000100007F:0C38 01 00000000:00000000 00:00000000 00000000  1003        0 15 1 0000000000000000 20 4 30 10 -1
            6: 00000000000000000000000001000000:9C44 00000000000000000000000001000000:0C38 01 00000000:00000000 00:00000000 00000000  1004        0 16 1 0000000000000000 20 4 30 10 -1
+           7: 0100007F:9C45 0100007F:0C38 05 00000000:00000000 00:00000000 00000000  1005        0 17 1 0000000000000000 20 4 30 10 -1
+           8: 0100007F:9C46 0100007F:0C38 04 00000000:00000000 00:00000000 00000000  1006        0 18 1 0000000000000000 20 4 30 10 -1
+           9: 0100007F:9C47 0100007F:0C38 05 00000000:00000000 00:00000000 00000000     0        0 0 1 0000000000000000 20 4 30 10 -1
 
         """
 
     @Test(
         arguments: [
             (40000, [127, 0, 0, 1], 1001), (40003, [127, 0, 0, 1], 1003), (40004, [UInt8](repeating: 0, count: 15) + [1], 1004),
+            (40005, [127, 0, 0, 1], 1005), (40006, [127, 0, 0, 1], 1006),
         ] as [(UInt16, [UInt8], UInt32)]
     )
     func `the client's socket is found in the kernel's table, not the proxy's own`(port: UInt16, address: [UInt8], user: UInt32) {
@@ -30,7 +34,7 @@ import Testing
         #expect(ProcessFileTable.userID(in: Self.table, from: client, to: server) == user)
     }
 
-    @Test(arguments: [40001, 40002, 40009] as [UInt16])
+    @Test(arguments: [40001, 40002, 40007, 40009] as [UInt16])
     func `a socket that was closed, or is not there, has no user`(port: UInt16) {
         let client = TCPSocketName(address: [127, 0, 0, 1], port: port)
         let server = TCPSocketName(address: [127, 0, 0, 1], port: 3128)
@@ -44,9 +48,61 @@ import Testing
             let (client, remote) = try await connectedNames(port: server.port)
             #expect(client.names.map { ProcessFileTable.userID(from: $0, to: remote) } == [geteuid()])
             #expect(client.names.map { TCPSocketTable.userID(from: $0, to: remote) } == [geteuid()])
-            // Not close(2): a process that another test starts has the socket until it executes its program.
+            // A client may end its sending direction behind its request.
             try await client.channel.close(mode: .output).get()
-            #expect(client.names.map { TCPSocketTable.userID(from: $0, to: remote) } == [nil])
+            #expect(client.names.map { ProcessFileTable.userID(from: $0, to: remote) } == [geteuid()])
+            #expect(client.names.map { TCPSocketTable.userID(from: $0, to: remote) } == [geteuid()])
+        }
+    }
+
+    @Test func `a client that sends no more behind its request gets the response`() async throws {
+        try await ScriptedServer.run { _ in
+            .response(200, body: "hello")
+        } _: { server in
+            let port = server.port
+            let reply = try await withProxy { proxy in
+                try await withRawConnection(port: proxy.port) { connection in
+                    try await connection.send("GET http://127.0.0.1:\(port)/ HTTP/1.0\r\n\r\n")
+                    connection.finish()
+                    return try await connection.textToEnd()
+                }
+            }
+            #expect(reply.hasPrefix("HTTP/1.1 200"), "\(reply)")
+            #expect(reply.hasSuffix("hello"))
+        }
+    }
+
+    @Test func `a connection of the proxy to itself is refused, because it would count as one of this user`() async throws {
+        try await withProxy { proxy in
+            let reply = try await withRawConnection(port: proxy.port) { connection in
+                try await connection.send("CONNECT 127.0.0.1:\(proxy.port) HTTP/1.1\r\nHost: 127.0.0.1:\(proxy.port)\r\n\r\n")
+                _ = try await connection.head()
+                try await connection.send("GET http://localhost:1/ HTTP/1.1\r\nHost: localhost:1\r\n\r\n")
+                return try await connection.textToEnd()
+            }
+            #expect(reply.hasPrefix("HTTP/1.1 508"), "\(reply)")
+        }
+    }
+
+    @Test(
+        .enabled(if: geteuid() == 0, "Only root can run curl as another user."),
+        arguments: ["127.0.0.1", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]"],
+        [false, true]
+    )
+    func `an admitted user reaches no server on this machine as the proxy's user`(host: String, opensTunnel: Bool) async throws {
+        let nobody: UInt32 = 65_534
+        try await ScriptedServer.run { _ in
+            .response(200, body: "secret page")
+        } _: { server in
+            let url = "http://\(host):\(server.port)/"
+            let output = try await withProxy {
+                $0.users.insert(nobody)
+            } _: { proxy in
+                try await curl(["-v", "-x", proxy.url, url] + (opensTunnel ? ["-p"] : []), user: "nobody")
+            }
+            #expect(output.contains("HTTP/1.1 403"), "\(output)")
+            #expect(output.contains("Ksso-Proxy-Error: User \(nobody) cannot connect to this machine through this proxy"), "\(output)")
+            #expect(server.requests.isEmpty)
         }
     }
 

@@ -62,6 +62,7 @@ struct Dialer: Sendable {
         defer { budget.spend(ContinuousClock.now - start) }
         let bootstrap = ClientBootstrap(group: eventLoop)
             .connectTimeout(TimeAmount(limit))
+            .resolver(DialResolver(names: context.names, eventLoop: eventLoop))
             .channelOption(.autoRead, value: false)
             .channelOption(.allowRemoteHalfClosure, value: true)
         do {

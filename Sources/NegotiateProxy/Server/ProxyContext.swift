@@ -14,6 +14,7 @@ struct ProxyContext: Sendable {
     let logger: Logger
     /// What earlier requests have learned about origins.
     let memory = OriginMemory()
+    let names = NameResolver()
     /// The name of this proxy in `Via` for upstream proxies, which is different for each run so that a loop is detected.
     let name = "ksso-" + String(UInt32.random(in: .min ... .max), radix: 16)
     /// The name for web servers and clients, by which web sites cannot recognize the user.

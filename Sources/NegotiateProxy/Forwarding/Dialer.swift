@@ -15,43 +15,29 @@ struct Dialer: Sendable {
         budget = DialBudget(context.limits.dialTime)
     }
 
-    /// Connects by the first route that works.
+    /// The routes to a target, best first.
     ///
-    /// - Throws: ``ProxyFailure`` if none does.
-    func connect(to target: RouteTarget) async throws -> OutgoingConnection {
-        let routes: [ProxyRoute]
-        do throws(RoutingError) { routes = try await context.routes.routes(to: target) } catch { throw ProxyFailure(502, error.message) }
-        var failures: [ProxyFailure] = []
-        for route in routes {
-            do {
-                return try await connect(by: route, to: target)
-            } catch let failure as ProxyFailure {
-                try Task.checkCancellation()
-                failures.append(failure)
-            }
-        }
-        guard let first = failures.first else { throw ProxyFailure(502, "No route to \(target.host) is configured.") }
-        guard failures.count > 1 else { throw first }
-        throw ProxyFailure(first.status, failures.map(\.message).joined(separator: " "))
+    /// - Throws: ``ProxyFailure``.
+    func routes(to target: RouteTarget) async throws -> [ProxyRoute] {
+        do throws(RoutingError) { return try await context.routes.routes(to: target) } catch { throw ProxyFailure(502, error.message) }
     }
 
-    /// Connects by a route.
+    /// Connects by a route. A failure of an upstream proxy is reported; that it works is known only after its first response.
     func connect(by route: ProxyRoute, to target: RouteTarget) async throws -> OutgoingConnection {
         guard budget.rest > .zero else {
             throw ProxyFailure(504, "No route accepted a connection in time. Check that the proxies of the routes run: ksso proxy status")
         }
         guard case .upstream(let server) = route else { return try await connect(target.host, target.port, route) }
         do {
-            let connection = try await connect(server.host, server.port, route)
-            await report(server, isEstablished: true)
-            return connection
+            return try await connect(server.host, server.port, route)
         } catch let failure as ProxyFailure {
             await report(server, isEstablished: false)
             throw failure
         }
     }
 
-    private func report(_ server: ProxyServer, isEstablished: Bool) async {
+    /// Reports whether an upstream proxy works.
+    func report(_ server: ProxyServer, isEstablished: Bool) async {
         context.activity.note(server, isReachable: isEstablished)
         await context.routes.connectionEnded(to: server, isEstablished: isEstablished)
     }

@@ -56,6 +56,7 @@ struct ForwardRequest: NegotiableRequest {
     }
 
     var routeTarget: RouteTarget {
+        guard origin.scheme == .http else { return RouteTarget(tunnelTo: origin.host, port: origin.port) }
         let end = path.firstIndex(of: "?") ?? path.endIndex
         return RouteTarget(url: "http://\(origin.authority)\(path[..<end])", host: origin.host, port: origin.port)
     }

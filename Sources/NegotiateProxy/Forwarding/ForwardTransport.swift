@@ -39,8 +39,11 @@ struct ForwardTransport: NegotiateTransport {
 
     /// Sends over the connection of an exchange, or over a new one.
     private func send(_ request: ForwardRequest, _ holder: ForwardConnection) async throws -> ForwardResponse {
-        let (former, isReplaceable) = holder.begin()
-        if let former, await former.stream.isIdle {
+        let (former, isReplaceable, isKept) = holder.begin()
+        let routes = isReplaceable || isKept ? try await connector.dialer.routes(to: request.routeTarget) : []
+        var mayUse = await former?.stream.isIdle ?? false
+        if mayUse, isKept, let former { mayUse = try await fits(former, routes, request) }
+        if let former, mayUse {
             do {
                 return try await send(request, over: former, holder)
             } catch let error as ConnectionLost where former.hasServed && request.isRepeatable {
@@ -52,16 +55,43 @@ struct ForwardTransport: NegotiateTransport {
         }
         former?.stream.close()
         guard isReplaceable else { throw ConnectionChange.connection }
-        let connection = try await connector.connect(for: request)
-        if let identity = holder.identity, identity.bindsChannel, connection.channelBindings != identity.channelBindings {
-            connection.stream.close()
-            throw ConnectionChange.certificate(connection.channelBindings)
+        var attempts = RouteAttempts(routes, to: request.routeTarget, connector.dialer)
+        while true {
+            let connection = try await connector.connect(for: request, by: &attempts)
+            if let identity = holder.identity, identity.bindsChannel, connection.channelBindings != identity.channelBindings {
+                connection.stream.close()
+                throw ConnectionChange.certificate(connection.channelBindings)
+            }
+            do {
+                return try await send(request, over: connection, holder)
+            } catch let error as ConnectionLost {
+                guard case .upstream(let server) = connection.route, error.isClosed, !connection.hasServed else { throw error.failure }
+                guard attempts.hasNext, request.isRepeatable else {
+                    await connector.dialer.report(server, isEstablished: false)
+                    throw error.failure
+                }
+                await attempts.leave(server, error.failure)
+            }
         }
-        do {
-            return try await send(request, over: connection, holder)
-        } catch let error as ConnectionLost {
-            throw error.failure
+    }
+
+    /// Whether a connection of an earlier request is the one that this request would get: by the same route, and for the same user of
+    /// an upstream proxy.
+    private func fits(_ connection: OutgoingConnection, _ routes: [ProxyRoute], _ request: ForwardRequest) async throws -> Bool {
+        guard connection.dialedRoute == routes.first else { return false }
+        guard case .upstream(let server) = connection.dialedRoute else { return true }
+        let client = request.proxyAuthorization.flatMap { context.passesProxyAuthorization(to: server) ? Self.proxyUser($0) : nil }
+        switch connection.proxyUser {
+        case .none: return true
+        case .ticket(let identity): return try await context.identity(at: server) == identity
+        // Behind the exchange of a scheme that is bound to the connection, requests have no field.
+        case .client(let credentials): return client == .client(credentials) || client == nil && !credentials.contains(" ")
         }
+    }
+
+    private static func proxyUser(_ value: String) -> OutgoingConnection.ProxyUser {
+        let scheme = value.prefix { $0 != " " }.lowercased()
+        return .client(["ntlm", "negotiate"].contains(scheme) ? scheme : "\(value) ")
     }
 
     /// Sends over a connection, and answers an upstream proxy.
@@ -85,6 +115,7 @@ struct ForwardTransport: NegotiateTransport {
         let mayBeRepeated = request.mayBeRepeated || authentication.isCovered
         let passes = context.passesProxyAuthorization(to: server)
         var (connection, value) = (first, passes ? request.proxyAuthorization : nil)
+        if let value { connection.proxyUser = Self.proxyUser(value) }
         while true {
             let head = try await exchange(request, over: connection, mayBeRepeated: mayBeRepeated, proxyAuthorization: value)
             let step: UpstreamAuthentication.Step
@@ -94,6 +125,7 @@ struct ForwardTransport: NegotiateTransport {
             }
             switch step {
             case .deliver:
+                if let identity = authentication.identity { connection.proxyUser = .ticket(identity) }
                 var response = ForwardResponse(head: head, connection: connection, holder: holder, connections: connections)
                 response.refusal = Self.refusal(of: head, by: server, isCovered: authentication.isCovered)
                 return response
@@ -146,10 +178,13 @@ struct ForwardTransport: NegotiateTransport {
             expectsContinue: awaitsContinue,
             proxyAuthorization: proxyAuthorization
         )
+        let isNew = !connection.hasServed
         do {
-            return try await connection.send(head, body: request.body, awaitsContinue: awaitsContinue) { head in
+            let response = try await connection.send(head, body: request.body, awaitsContinue: awaitsContinue) { head in
                 if head.status != 100 { try await interim(head) }
             }
+            if isNew, case .upstream(let server) = connection.route { await connector.dialer.report(server, isEstablished: true) }
+            return response
         } catch let error as CancellationError {
             connection.stream.close()
             throw error
@@ -157,14 +192,23 @@ struct ForwardTransport: NegotiateTransport {
             connection.stream.close()
             // The body goes to no other connection while it may still go to this one.
             await connection.finish()
-            throw ConnectionLost(failure: ProxyFailure(exchange: error, with: connection.name(request.origin.description)))
+            throw ConnectionLost(error, ProxyFailure(exchange: error, with: connection.name(request.origin.description)))
         }
     }
 }
 
 /// A connection that failed before the head of a response arrived.
-private struct ConnectionLost: Error {
+struct ConnectionLost: Error {
     let failure: ProxyFailure
+    /// Whether the other end closed it.
+    let isClosed: Bool
+    let isTimeout: Bool
+
+    init(_ error: any Error, _ failure: ProxyFailure) {
+        self.failure = failure
+        isClosed = error is StreamClosed || error is IOError || error is ChannelError
+        isTimeout = error is StreamTimeout
+    }
 }
 
 /// A response whose body has not been read.

@@ -12,19 +12,21 @@ struct OriginConnector: Sendable {
 
     /// Returns a connection on which the request can be sent.
     ///
+    /// - Parameter attempts: The routes, of which those that fail are left.
     /// - Throws: ``ProxyFailure``.
-    func connect(for request: ForwardRequest) async throws -> OutgoingConnection {
+    func connect(for request: ForwardRequest, by attempts: inout RouteAttempts) async throws -> OutgoingConnection {
         let origin = request.origin
         guard origin.scheme == .https, let tls = context.configuration.destination?.tls else {
-            return try await dialer.connect(to: request.routeTarget)
+            return try await attempts.connect()
         }
         let opening = RequestHead(method: "CONNECT", target: origin.authority, fields: request.received)
-        let tunnel = try await TunnelOpener(context: context, dialer: dialer).open(to: origin.host, port: origin.port, for: opening)
+        let tunnel = try await TunnelOpener(context: context, dialer: dialer)
+            .open(to: request.routeTarget, for: opening, by: &attempts)
         let stream = tunnel.takeStream()
         do {
             let bindings = try await TLSHandshake(stream, tls).run(with: origin.host, within: TimeAmount(context.limits.connectTime))
             // From here on, the origin is the only one to read what is sent.
-            return OutgoingConnection(stream, route: .direct, limits: context.limits, channelBindings: bindings)
+            return OutgoingConnection(stream, route: .direct, tunnel: tunnel, limits: context.limits, channelBindings: bindings)
         } catch {
             stream.close()
             guard !(error is CancellationError) else { throw error }

@@ -1,3 +1,4 @@
+internal import HTTPNegotiate
 internal import NIOCore
 internal import Synchronization
 
@@ -12,20 +13,42 @@ final class OutgoingConnection: Sendable {
         var hasServed = false
         var keepsConnection = false
         var isTunnel = false
+        var proxyUser = ProxyUser.none
+    }
+
+    /// Whom an upstream proxy takes the connection for, since it may accept later requests for that user.
+    enum ProxyUser: Sendable, Hashable {
+        case none
+        /// The identity of a ticket.
+        case ticket(AuthorizationIdentity)
+        /// The client's own credentials: the value of `Proxy-Authorization`, or the name of a scheme that is bound to the connection.
+        case client(String)
     }
 
     let stream: MessageStream
+    /// Who reads the requests.
     let route: ProxyRoute
+    /// How the connection was made: the route of the tunnel in which TLS runs, or ``route``.
+    let dialedRoute: ProxyRoute
     /// The channel bindings of the server's certificate (RFC 5929); nil without TLS, and for a certificate without any.
     let channelBindings: [UInt8]?
     private let limits: ProxyConfiguration.Limits
     private let state = Mutex(State())
 
-    init(_ stream: MessageStream, route: ProxyRoute, limits: ProxyConfiguration.Limits, channelBindings: [UInt8]? = nil) {
+    /// - Parameter tunnel: The connection whose stream this one uses.
+    init(
+        _ stream: MessageStream,
+        route: ProxyRoute,
+        tunnel: OutgoingConnection? = nil,
+        limits: ProxyConfiguration.Limits,
+        channelBindings: [UInt8]? = nil
+    ) {
         self.stream = stream
         self.route = route
+        dialedRoute = tunnel?.route ?? route
         self.limits = limits
         self.channelBindings = channelBindings
+        if let tunnel { proxyUser = tunnel.proxyUser }
     }
 
     /// A connection that its exchange has lost is of no further use.
@@ -44,6 +67,12 @@ final class OutgoingConnection: Sendable {
     /// Whether a response has arrived, so that the server may close the connection at any time.
     var hasServed: Bool { state.withLock { $0.hasServed } }
 
+    /// Whom the upstream proxy takes the connection for.
+    var proxyUser: ProxyUser {
+        get { state.withLock { $0.proxyUser } }
+        set { state.withLock { $0.proxyUser = newValue } }
+    }
+
     /// The upstream proxy's or the origin's name in messages.
     func name(_ origin: String) -> String {
         if case .upstream(let server) = route { "the proxy \(server)" } else { origin }
@@ -53,11 +82,13 @@ final class OutgoingConnection: Sendable {
     ///
     /// - Parameters:
     ///   - awaitsContinue: Whether a streamed body is sent only after 100 (Continue) or some time.
+    ///   - limit: How long to wait for the head if that is less than for every response.
     ///   - interim: Called with interim responses (1xx).
     func send(
         _ head: RequestHead,
         body: RequestBody?,
         awaitsContinue: Bool,
+        within limit: Duration? = nil,
         interim: (ResponseHead) async throws -> Void = { _ in }
     ) async throws -> ResponseHead {
         var bytes = ByteBuffer(bytes: head.bytes)
@@ -65,7 +96,7 @@ final class OutgoingConnection: Sendable {
         guard let body, body.whole == nil else {
             for part in body?.whole ?? [] { bytes.writeImmutableBuffer(body?.coded(part) ?? ByteBuffer()) }
             try await stream.write(bytes)
-            return try await final(to: head.method, start: nil, interim)
+            return try await final(to: head.method, within: limit, start: nil, interim)
         }
         guard body.isReplayable else { throw RequestBody.wasSent }
         try await stream.write(bytes)
@@ -79,7 +110,7 @@ final class OutgoingConnection: Sendable {
             state.withLock { $0.mayStartBody = false }
         }
         begin(sending: body, when: start.futureResult)
-        return try await final(to: head.method, start: start, interim)
+        return try await final(to: head.method, within: limit, start: start, interim)
     }
 
     private func begin(sending body: RequestBody, when start: EventLoopFuture<Bool>) {
@@ -109,11 +140,13 @@ final class OutgoingConnection: Sendable {
     /// Reads heads up to the final one.
     private func final(
         to method: String,
+        within limit: Duration?,
         start: EventLoopPromise<Bool>?,
         _ interim: (ResponseHead) async throws -> Void
     ) async throws -> ResponseHead {
+        let time = TimeAmount(limit.map { min($0, limits.responseTime) } ?? limits.responseTime)
         for _ in 0..<Self.maximumInterim {
-            guard let bytes = try await stream.head(maximumSize: limits.headSize, within: TimeAmount(limits.responseTime)) else {
+            guard let bytes = try await stream.head(maximumSize: limits.headSize, within: time) else {
                 throw StreamClosed()
             }
             let head = try HeadParser.response(bytes)

@@ -54,6 +54,8 @@ final class ForwardConnection: NegotiatedConnection {
         var purpose: OutgoingConnections.Purpose?
         /// Whether an exchange has begun on the connection, which then must not change.
         var isUsed = false
+        /// Whether ``begin()`` was called.
+        var hasBegun = false
     }
 
     let identity: ConnectionIdentity?
@@ -76,11 +78,11 @@ final class ForwardConnection: NegotiatedConnection {
 
     /// Takes the connection for one request.
     ///
-    /// - Returns: The connection if there is one, and whether a new one may replace it.
-    func begin() -> (connection: OutgoingConnection?, isReplaceable: Bool) {
+    /// - Returns: The connection if there is one, whether a new one may replace it, and whether it is kept from an earlier request.
+    func begin() -> (connection: OutgoingConnection?, isReplaceable: Bool, isKept: Bool) {
         state.withLock { state in
-            defer { (state.connection, state.isUsed) = (nil, true) }
-            return (state.connection, !state.isUsed)
+            defer { (state.connection, state.isUsed, state.hasBegun) = (nil, true, true) }
+            return (state.connection, !state.isUsed, !state.hasBegun)
         }
     }
 

@@ -20,6 +20,9 @@ struct UpstreamAuthentication {
     /// Whether the profile names the proxy, so that the request may have to be sent twice.
     var isCovered: Bool { plan != nil }
 
+    /// Whose ticket the proxy got last; nil if it got none.
+    var identity: AuthorizationIdentity? { grant?.identity }
+
     private let server: ProxyServer
     private let url: URL?
     private let context: ProxyContext

@@ -42,6 +42,11 @@ package struct RouteTarget: Sendable, Hashable {
         self.host = host.lowercased()
         self.port = port
     }
+
+    /// The target of a tunnel, of whose URLs the proxy knows only the origin.
+    package init(tunnelTo host: String, port: Int) {
+        self.init(url: "https://\(ProxyServer(host: host, port: port))/", host: host, port: port)
+    }
 }
 
 /// Chooses the routes of requests, and records whether connections to the upstream proxies were established.

@@ -38,6 +38,8 @@ package struct ProxyConfiguration: Sendable {
         package var idleTime = Duration.seconds(300)
         /// How long an upstream proxy or an origin has for the head of its response.
         package var responseTime = Duration.seconds(300)
+        /// How long an upstream proxy has for the first response to CONNECT, if there is another route.
+        package var failoverTime = Duration.seconds(30)
         /// How long to wait for 100 (Continue) before a body is sent without it.
         package var continueTime = Duration.seconds(1)
         /// How long open requests and tunnels have when the proxy stops.

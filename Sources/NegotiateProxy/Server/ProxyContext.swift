@@ -38,6 +38,17 @@ struct ProxyContext: Sendable {
     /// Whether the profile covers the origin of a URL.
     func covers(_ url: String) -> Bool { URL(string: url).map { credentials.decision(for: $0) }?.plan != nil }
 
+    /// Who would sign in to an upstream proxy now, without a prompt; nil if no one would.
+    func identity(at server: ProxyServer) async throws -> AuthorizationIdentity? {
+        guard let url = URL(string: "http://\(server)") else { return nil }
+        do throws(AuthorizationError) {
+            return try await credentials.identity(for: AuthorizationRequest(url: url, challenger: .proxy, isUserInterfaceEnabled: false))
+        } catch {
+            try Task.checkCancellation()
+            return nil
+        }
+    }
+
     /// Whether an upstream proxy gets the client's own `Proxy-Authorization`. One that gets tickets does not.
     func passesProxyAuthorization(to server: ProxyServer) -> Bool { configuration.passesProxyAuthorization && !covers(server) }
 

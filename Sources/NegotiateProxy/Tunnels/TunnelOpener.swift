@@ -10,10 +10,33 @@ struct TunnelOpener: Sendable {
     /// - Parameter request: The client's CONNECT.
     /// - Throws: ``ProxyFailure``.
     func open(to host: String, port: Int, for request: RequestHead) async throws -> OutgoingConnection {
-        let place = ProxyServer(host: host, port: port).description
-        let target = RouteTarget(url: "https://\(place)/", host: host, port: port)
-        let first = try await dialer.connect(to: target)
-        guard case .upstream(let server) = first.route else { return first }
+        let target = RouteTarget(tunnelTo: host, port: port)
+        var attempts = RouteAttempts(try await dialer.routes(to: target), to: target, dialer)
+        return try await open(to: target, for: request, by: &attempts)
+    }
+
+    /// Returns a connection by the first of these routes whose upstream proxy answers.
+    func open(to target: RouteTarget, for request: RequestHead, by attempts: inout RouteAttempts) async throws -> OutgoingConnection {
+        while true {
+            let connection = try await attempts.connect()
+            guard case .upstream(let server) = connection.route else { return connection }
+            do {
+                let limit = attempts.hasNext ? context.limits.failoverTime : nil
+                return try await open(to: target, for: request, over: connection, server, within: limit)
+            } catch let error as ConnectionLost {
+                await attempts.leave(server, error.failure)
+            }
+        }
+    }
+
+    private func open(
+        to target: RouteTarget,
+        for request: RequestHead,
+        over first: OutgoingConnection,
+        _ server: ProxyServer,
+        within limit: Duration?
+    ) async throws -> OutgoingConnection {
+        let place = ProxyServer(host: target.host, port: target.port).description
         var authentication = UpstreamAuthentication(server, context, opensTunnel: true)
         var connection = first
         let passes = context.passesProxyAuthorization(to: server)
@@ -25,14 +48,21 @@ struct TunnelOpener: Sendable {
             let response: ResponseHead
             let step: UpstreamAuthentication.Step
             do {
-                response = try await connection.send(head, body: nil, awaitsContinue: false)
+                let isFirst = !first.hasServed
+                response = try await connection.send(head, body: nil, awaitsContinue: false, within: isFirst ? limit : nil)
+                if isFirst { await dialer.report(server, isEstablished: true) }
                 step = try await authentication.receive(response)
             } catch {
                 connection.stream.close()
-                throw ProxyFailure(exchange: error, with: "the proxy \(server)")
+                guard !(error is CancellationError) else { throw error }
+                let lost = ConnectionLost(error, ProxyFailure(exchange: error, with: "the proxy \(server)"))
+                guard !first.hasServed, lost.isClosed || lost.isTimeout else { throw lost.failure }
+                throw lost
             }
             switch step {
-            case .deliver where 200..<300 ~= response.status: return connection
+            case .deliver where 200..<300 ~= response.status:
+                if let identity = authentication.identity { connection.proxyUser = .ticket(identity) }
+                return connection
             case .deliver:
                 connection.stream.close()
                 throw ProxyFailure(tunnel: response, to: place, by: server)

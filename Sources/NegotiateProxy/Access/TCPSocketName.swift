@@ -4,6 +4,10 @@ struct TCPSocketName: Sendable, Hashable {
     let address: [UInt8]
     let port: UInt16
 
+    var isLoopback: Bool {
+        address.count == 4 ? address[0] == 127 : address == [UInt8](repeating: 0, count: 15) + [1]
+    }
+
     init(address: [UInt8], port: UInt16) {
         self.address = address
         self.port = port

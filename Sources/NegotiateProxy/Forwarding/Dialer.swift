@@ -7,11 +7,14 @@ struct Dialer: Sendable {
     let context: ProxyContext
     /// The loop of the client's connection, so that a tunnel needs no other.
     let eventLoop: any EventLoop
+    /// The client's user.
+    private let user: UInt32
     private let budget: DialBudget
 
-    init(context: ProxyContext, eventLoop: any EventLoop) {
+    init(context: ProxyContext, eventLoop: any EventLoop, user: UInt32) {
         self.context = context
         self.eventLoop = eventLoop
+        self.user = user
         budget = DialBudget(context.limits.dialTime)
     }
 
@@ -61,12 +64,28 @@ struct Dialer: Sendable {
             } else {
                 stream = try await bootstrap.connect(host: host, port: port, channelInitializer: prepare)
             }
+            try check(stream, host, route)
             return OutgoingConnection(stream, route: route, limits: context.limits)
-        } catch let error as CancellationError {
+        } catch let error where error is CancellationError || error is ProxyFailure {
             throw error
         } catch {
             throw ProxyFailure(dialing: host, port, route, error)
         }
+    }
+}
+
+extension Dialer {
+    /// Servers on this machine would take another user's connection for one of the proxy's user.
+    private func check(_ stream: MessageStream, _ host: String, _ route: ProxyRoute) throws(ProxyFailure) {
+        guard stream.channel.leadsToLoopback else { return }
+        context.ownConnections.add(stream.channel)
+        guard route == .direct, user != PeerUser.own else { return }
+        stream.close()
+        throw ProxyFailure(
+            403,
+            "User \(user) cannot connect to this machine through this proxy, which belongs to another user. Connect to \(host) directly, "
+                + "for example with no_proxy=\(host)"
+        )
     }
 }
 

@@ -40,7 +40,7 @@ struct Forwarder: Sendable {
         let transport = ForwardTransport(
             context: context,
             connections: connections,
-            connector: OriginConnector(context: context, dialer: Dialer(context: context, eventLoop: client.channel.eventLoop))
+            connector: OriginConnector(context: context, dialer: Dialer(context: context, eventLoop: client.channel.eventLoop, user: user))
         ) { interim in
             guard head.minorVersion == 1 else { return }
             var interim = interim

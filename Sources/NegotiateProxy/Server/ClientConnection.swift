@@ -55,7 +55,7 @@ struct ClientConnection: Sendable {
 
     /// Serves the next request; nil if the connection must close at once.
     private func serveRequest(_ forwarder: Forwarder) async -> Forwarder.Outcome? {
-        var (host, hasBody) = (String?.none, true)
+        var (host, hasBody, mayContinue) = (String?.none, true, false)
         do {
             guard context.activity.awaitsRequest(stream.channel),
                 let bytes = try await stream.head(maximumSize: context.limits.headSize)
@@ -63,12 +63,22 @@ struct ClientConnection: Sendable {
             context.activity.noteRequest(stream.channel)
             let head = try HeadParser.request(bytes)
             hasBody = head.method != "HEAD"
+            guard !context.ownConnections.isClient(of: stream.channel) else {
+                throw ProxyFailure(508, "The request has come back to this proxy, which connects to itself. Connect to another server.")
+            }
+            // What follows a refused CONNECT may be meant for the tunnel.
+            mayContinue = head.method != "CONNECT"
             return try await answer(head, forwarder) { host = $0 }
         } catch let problem as MessageProblem {
             return await answer(ProxyFailure(request: problem), host: host, hasBody: hasBody, mayContinue: false)
         } catch let failure as ProxyFailure {
+            // The client may answer a challenge on the same connection.
+            if !failure.challenges.isEmpty { mayContinue = await stream.isIdle }
             let isComplete = await stream.isBodyComplete
-            return await answer(failure, host: host, hasBody: hasBody, mayContinue: isComplete)
+            return await answer(failure, host: host, hasBody: hasBody, mayContinue: mayContinue && isComplete)
+        } catch let aborted as ResponseAborted where aborted.endsWithConnection {
+            stream.reset()
+            return nil
         } catch {
             return nil
         }
@@ -94,15 +104,27 @@ struct ClientConnection: Sendable {
         case .tunnel(let host, let port):
             names("\(host):\(port)")
             guard framing == .none || framing == .length(0) else { throw MessageProblem("CONNECT has a body") }
-            return try await openTunnel(to: host, port: port, head)
+            return try await openTunnel(to: host, port: port, head, forwarder.user)
         case .resource(let origin, let path):
             names("\(origin.host):\(origin.port)")
             return try await forwarder.forward(head, framing, to: origin, path: path)
         }
     }
 
-    private func openTunnel(to host: String, port: Int, _ head: RequestHead) async throws -> Forwarder.Outcome {
-        let opener = TunnelOpener(context: context, dialer: Dialer(context: context, eventLoop: stream.channel.eventLoop))
+    /// Answers OPTIONS as the last recipient (RFC 9110 section 7.6.2).
+    private func answerOptions(_ request: RequestHead) async throws -> Forwarder.Outcome {
+        let isComplete = await stream.isBodyComplete
+        let keepsConnection = request.keepsConnection && isComplete && !context.activity.isStopping
+        var head = ResponseHead(status: 200, reason: "OK")
+        head.fields.add("Content-Length", "0")
+        if !keepsConnection { head.fields.add("Connection", "close") }
+        try await stream.write(head.bytes)
+        return keepsConnection ? .keepsConnection : .closesConnection
+    }
+
+    private func openTunnel(to host: String, port: Int, _ head: RequestHead, _ user: UInt32) async throws -> Forwarder.Outcome {
+        let dialer = Dialer(context: context, eventLoop: stream.channel.eventLoop, user: user)
+        let opener = TunnelOpener(context: context, dialer: dialer)
         let server = try await opener.open(to: host, port: port, for: head)
         do {
             try await stream.write(Array("HTTP/1.1 200 Connection established\r\n\r\n".utf8))

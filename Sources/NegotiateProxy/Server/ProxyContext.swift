@@ -12,6 +12,7 @@ struct ProxyContext: Sendable {
     let routes: any RouteSource
     let activity: ProxyActivity
     let logger: Logger
+    let ownConnections = OwnConnections()
     /// What earlier requests have learned about origins.
     let memory = OriginMemory()
     let names = NameResolver()

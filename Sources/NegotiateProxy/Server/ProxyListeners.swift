@@ -122,8 +122,7 @@ enum SystemError {
 
 extension SocketAddress {
     fileprivate var isLoopbackOrUnix: Bool {
-        guard let name = TCPSocketName(self) else { return true }
-        return name.address.count == 4 ? name.address[0] == 127 : name.address == [UInt8](repeating: 0, count: 15) + [1]
+        TCPSocketName(self)?.isLoopback ?? true
     }
 
     fileprivate var listenerText: String {

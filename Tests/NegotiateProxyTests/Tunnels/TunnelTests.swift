@@ -122,6 +122,60 @@ import Testing
         #expect(output.contains("Ksso-Proxy-Error: 127.0.0.1:1 refuses connections. Check that the server runs"))
     }
 
+    @Test func `what follows a refused CONNECT is not read as a request`() async throws {
+        try await ScriptedServer.run { _ in
+            .response(200, body: "hello")
+        } _: { server in
+            let port = server.port
+            let reply = try await withProxy { proxy in
+                try await withRawConnection(port: proxy.port) { connection in
+                    try await connection.send(Self.connect(1) + "GET http://127.0.0.1:\(port)/ HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n\r\n")
+                    return try await connection.textToEnd()
+                }
+            }
+            #expect(reply.hasPrefix("HTTP/1.1 502") && reply.contains("\r\nConnection: close\r\n"), "\(reply)")
+            #expect(reply.ranges(of: "HTTP/1.1").count == 1)
+            #expect(server.requests.isEmpty)
+        }
+    }
+
+    @Test func `a client answers the challenge of a proxy on the same connection`() async throws {
+        try await ScriptedServer.run { request in
+            request.field("Proxy-Authorization") == nil
+                ? .response(407, [("Proxy-Authenticate", "Basic realm=\"x\"")]) : .partial("HTTP/1.1 200 OK\r\n\r\nhello")
+        } _: { server in
+            try await withProxy(routes: ScriptedRoutes(.upstream(ProxyServer(host: "127.0.0.1", port: server.port)))) {
+                $0.passesProxyAuthorization = true
+            } _: { proxy in
+                try await withRawConnection(port: proxy.port) { connection in
+                    try await connection.send(Self.connect(443, host: "a.example"))
+                    #expect(try await connection.text(upTo: "web server.\n").hasPrefix("HTTP/1.1 407"))
+                    try await connection.send(Self.connect(443, host: "a.example", fields: "Proxy-Authorization: Basic YQ==\r\n"))
+                    #expect(try await connection.text(upTo: "hello") == Self.established + "hello")
+                }
+            }
+        }
+    }
+
+    @Test func `a reset of the server is one for the client`() async throws {
+        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(ResetHandler()) }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = server.localAddress?.port ?? 0
+        try await withProxy { proxy in
+            await #expect(throws: IOError.self) {
+                try await withRawConnection(port: proxy.port) { connection in
+                    try await connection.send(Self.connect(port) + "hello")
+                    #expect(try await connection.head() == Self.established)
+                    _ = try await connection.text(upTo: "more")
+                }
+            }
+        }
+        try await server.close()
+    }
+
     @Test func `a proxy that asks for a ticket is answered on the same connection`() async throws {
         try await ScriptedServer.run { request in
             request.field("Proxy-Authorization") == nil
@@ -264,6 +318,13 @@ func withEcho<R: Sendable>(_ body: @Sendable (_ port: Int) async throws -> R) as
         try? await channel.close().get()
         throw error
     }
+}
+
+/// Resets each connection from which something arrives.
+private final class ResetHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { context.channel.reset() }
 }
 
 private final class EchoHandler: ChannelInboundHandler {

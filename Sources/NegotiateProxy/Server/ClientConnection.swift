@@ -19,6 +19,16 @@ struct ClientConnection: Sendable {
             return await refuse(ProxyFailure(503, "The proxy has \(context.limits.clients) clients, which is its limit. Close some."))
         }
         let forwarder = Forwarder(client: stream, user: user, context: context)
+        // A client that is gone needs no answer, and its request must not go on.
+        await withTaskGroup { group in
+            group.addTask { await serveRequests(forwarder) }
+            group.addTask { await stream.waitUntilGone() }
+            _ = await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private func serveRequests(_ forwarder: Forwarder) async {
         defer { forwarder.connections.closeAll() }
         while true {
             switch await serveRequest(forwarder) {

@@ -44,6 +44,28 @@ actor MessageStream {
     /// Notices when the peer closes an idle connection.
     func watch() { handler.value.watch() }
 
+    /// Waits until the peer, a process on this machine, has closed its socket. One that has only ended its sending direction still waits
+    /// for an answer.
+    func waitUntilGone() async {
+        let handler = handler
+        let eventLoop = channel.eventLoop
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { observeEnd($0) }
+        } onCancel: {
+            eventLoop.execute { handler.value.cancelObserver() }
+        }
+        while !Task.isCancelled, channel.isActive, await PeerUser.userID(of: channel) != nil {
+            // The kernel does not say when it closes the rest.
+            try? await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    /// Isolated, as ``wait(_:within:_:)``.
+    private func observeEnd(_ continuation: CheckedContinuation<Void, Never>) {
+        guard !Task.isCancelled else { return continuation.resume() }
+        handler.value.observeEnd(continuation)
+    }
+
     /// Reads the next head with its empty line; nil if the peer sends no more.
     ///
     /// - Throws: `MessageProblem`, ``StreamClosed`` in the middle of a head, ``StreamTimeout``, or the error of the connection.

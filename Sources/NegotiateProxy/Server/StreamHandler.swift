@@ -18,6 +18,8 @@ final class StreamHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var failure: (any Error)?
     private var reader: Reader?
     private var context: ChannelHandlerContext?
+    /// Waits for the end of the input.
+    private var observer: CheckedContinuation<Void, Never>?
     /// Whether the connection is idle and closes with its input.
     private var isWatched = false
 
@@ -38,6 +40,17 @@ final class StreamHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func cancel(_ number: Int) { finish(number, .failure(CancellationError())) }
+
+    /// Resumes a caller when the peer sends no more, or after ``cancelObserver()``. For one caller.
+    func observeEnd(_ continuation: CheckedContinuation<Void, Never>) {
+        guard !isInputClosed, context != nil else { return continuation.resume() }
+        observer = continuation
+    }
+
+    func cancelObserver() {
+        observer?.resume()
+        observer = nil
+    }
 
     /// Lets bytes and the end of an idle connection arrive, which then must not be used again.
     func watch() {
@@ -73,6 +86,7 @@ final class StreamHandler: ChannelInboundHandler, RemovableChannelHandler {
         if case .inputClosed? = event as? ChannelEvent {
             isInputClosed = true
             finish(.success(received.readableBytes > 0))
+            cancelObserver()
             if isWatched { context.close(promise: nil) }
         }
         context.fireUserInboundEventTriggered(event)
@@ -81,6 +95,7 @@ final class StreamHandler: ChannelInboundHandler, RemovableChannelHandler {
     func channelInactive(context: ChannelHandlerContext) {
         isInputClosed = true
         finish(.success(received.readableBytes > 0))
+        cancelObserver()
         context.fireChannelInactive()
     }
 

@@ -2,6 +2,12 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#endif
+
 /// Connects to origins, directly or through upstream proxies, for one request.
 struct Dialer: Sendable {
     let context: ProxyContext
@@ -54,6 +60,9 @@ struct Dialer: Sendable {
             .resolver(DialResolver(names: context.names, eventLoop: eventLoop))
             .channelOption(.autoRead, value: false)
             .channelOption(.allowRemoteHalfClosure, value: true)
+            // A server that vanished is noticed before the idle time ends.
+            .channelOption(.socketOption(.so_keepalive), value: 1)
+            .channelOption(.tcpOption(NIOBSDSocket.Option(rawValue: TCP_KEEPIDLE)), value: 60)
         do {
             let prepare: @Sendable (any Channel) -> EventLoopFuture<MessageStream> = { channel in
                 channel.eventLoop.makeCompletedFuture { try MessageStream(channel, idleTime: idleTime) }

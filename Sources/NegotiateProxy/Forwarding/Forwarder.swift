@@ -88,6 +88,7 @@ struct Forwarder: Sendable {
         if response.head.status == 101 { return try await upgrade(response, sent, site) }
         let framing: BodyFraming
         let keepsConnection: Bool
+        let endsWithConnection: Bool
         var bytes: ByteBuffer
         do {
             framing = try response.head.framing(to: request.method)
@@ -95,7 +96,8 @@ struct Forwarder: Sendable {
             let reason = reason(for: result, refusal)
             if let reason { context.note(ProxyFailure(401, reason), host: "\(sent.origin.host):\(sent.origin.port)") }
             let outgoing = DeliveredHead(response, framing, to: request, reason: reason)
-            keepsConnection = request.keepsConnection && isRequestComplete && !outgoing.endsWithConnection && !context.activity.isStopping
+            endsWithConnection = outgoing.endsWithConnection
+            keepsConnection = request.keepsConnection && isRequestComplete && !endsWithConnection && !context.activity.isStopping
             var head = try outgoing.head(isAuthenticated: result.report.delivery == .authenticated, keepsConnection: keepsConnection)
             site?.translate(response: &head.fields)
             bytes = ByteBuffer(bytes: head.bytes)
@@ -125,7 +127,7 @@ struct Forwarder: Sendable {
         } catch {
             response.connection.stream.close()
             await response.connection.finish()
-            throw ResponseAborted(cause: error)
+            throw ResponseAborted(cause: error, endsWithConnection: endsWithConnection)
         }
         await response.finish()
         let isRequestComplete = await client.isBodyComplete
@@ -177,6 +179,8 @@ struct Forwarder: Sendable {
 /// A response that cannot be completed after its head was sent. Only the end of the connection can tell the client.
 struct ResponseAborted: Error {
     let cause: any Error
+    /// Whether the end of the connection would be the end of the response.
+    var endsWithConnection = false
 }
 
 /// The head of a response as the client gets it.

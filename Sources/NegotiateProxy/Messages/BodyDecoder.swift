@@ -22,7 +22,8 @@ package struct BodyDecoder: Sendable {
         case chunkLine
         case chunkContent(remaining: Int)
         case chunkEnd
-        case trailers
+        /// The number of bytes that were searched for the end.
+        case trailers(searched: Int)
         case untilClose
         case ended(HeadFields)
     }
@@ -71,7 +72,7 @@ package struct BodyDecoder: Sendable {
             }
             state = .chunkLine
             return .framing(2)
-        case .trailers: return try trailers(bytes)
+        case .trailers(let searched): return try trailers(bytes, searched)
         }
     }
 
@@ -92,13 +93,14 @@ package struct BodyDecoder: Sendable {
         guard rest.drop(while: \.isBlankByte).first.map({ $0 == UInt8(ascii: ";") }) ?? rest.isEmpty, rest.allSatisfy(\.isValueByte) else {
             throw MessageProblem("the size of a chunk is invalid")
         }
-        state = size == 0 ? .trailers : .chunkContent(remaining: size)
+        state = size == 0 ? .trailers(searched: 0) : .chunkContent(remaining: size)
         return .framing(line.count + 1)
     }
 
-    private mutating func trailers(_ bytes: some RandomAccessCollection<UInt8>) throws(MessageProblem) -> Step {
-        guard let length = try HeadParser.length(of: bytes) else {
+    private mutating func trailers(_ bytes: some RandomAccessCollection<UInt8>, _ searched: Int) throws(MessageProblem) -> Step {
+        guard let length = try HeadParser.length(of: bytes, searched: searched) else {
             guard bytes.count < Self.maximumTrailers else { throw MessageProblem("its trailers are too long") }
+            state = .trailers(searched: bytes.count)
             return .incomplete
         }
         var fields = HeadFields()

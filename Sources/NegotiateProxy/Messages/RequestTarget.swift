@@ -7,7 +7,7 @@ package enum RequestTarget: Sendable, Hashable {
     /// Authority form, with CONNECT: open a tunnel.
     case tunnel(host: String, port: Int)
 
-    /// Reads the target of a request, and checks that `Host` names the same origin.
+    /// Reads the target of a request, and checks that it has one valid `Host`; that of a tunnel must name the same server.
     package init(_ head: RequestHead) throws(MessageProblem) {
         self = head.method == "CONNECT" ? try Self.tunnel(head) : try Self.resource(head)
     }
@@ -47,18 +47,19 @@ package enum RequestTarget: Sendable, Hashable {
             throw MessageProblem("its target is an https URL; the client must open a tunnel with CONNECT")
         }
         guard !target[start..<end].contains("@") else { throw MessageProblem("its target contains a user name") }
-        try checkHost(head, origin)
+        try checkHost(head)
         return .resource(origin, path: String(target[end...]))
     }
 
-    private static func checkHost(_ head: RequestHead, _ origin: Origin) throws(MessageProblem) {
+    private static func checkHost(_ head: RequestHead) throws(MessageProblem) {
         let hosts = head.fields["Host"]
         guard hosts.count <= 1 else { throw MessageProblem("it has several Host fields") }
         guard let host = hosts.first else {
             guard head.minorVersion == 0 else { throw MessageProblem("it has no Host field") }
             return
         }
-        guard Self.authority(host, scheme: "http") == origin else { throw MessageProblem("its Host is not the host of its target") }
+        // Another host is ignored, and the request is sent with that of its target (RFC 9112 section 3.2.2).
+        guard Self.authority(host, scheme: "http") != nil else { throw MessageProblem("its Host is not valid") }
     }
 
     private static func authority(_ text: String, scheme: String) -> Origin? {

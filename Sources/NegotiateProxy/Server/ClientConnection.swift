@@ -58,7 +58,7 @@ struct ClientConnection: Sendable {
     /// Sends a page with the reason; if many connections are being refused, closes this one without a page.
     private func refuse(_ failure: ProxyFailure) async {
         guard context.activity.addRefused(stream.channel) else { return stream.close() }
-        context.note(failure, host: nil)
+        if context.activity.mayNoteRefusal() { context.note(failure, host: nil) }
         try? await stream.write(failure.response(keepsConnection: false))
         await stream.closeAfterLastWrite(within: .seconds(1))
     }
@@ -94,12 +94,17 @@ struct ClientConnection: Sendable {
         }
     }
 
-    private func answer(_ head: RequestHead, _ forwarder: Forwarder, _ names: (String) -> Void) async throws -> Forwarder.Outcome {
+    private func answer(_ received: RequestHead, _ forwarder: Forwarder, _ names: (String) -> Void) async throws -> Forwarder.Outcome {
+        var head = received
         // Also after an error page, the next request begins behind this one's body.
         let framing = try head.framing()
         await stream.beginBody(framing)
         guard head.method != "TRACE" else {
             throw ProxyFailure(405, "The proxy does not forward TRACE, because its response could contain a ticket.")
+        }
+        if head.method == "OPTIONS", let hops = try head.forwards() {
+            guard hops > 0 else { return try await answerOptions(head) }
+            head.fields.replace("Max-Forwards", "\(hops - 1)")
         }
         guard !head.fields["Via"].contains(where: { $0.contains(context.name) }) else {
             throw ProxyFailure(508, "The request has come back to this proxy. Check that it is not configured as its own upstream proxy.")
@@ -157,5 +162,17 @@ struct ClientConnection: Sendable {
         } catch {
             return nil
         }
+    }
+}
+
+extension RequestHead {
+    /// How many more recipients may forward the request; nil if that is not limited.
+    fileprivate func forwards() throws(MessageProblem) -> Int? {
+        let values = fields["Max-Forwards"]
+        guard let value = values.first else { return nil }
+        guard values.count == 1, value.utf8.allSatisfy(\.isDigitByte), let number = Int(value) else {
+            throw MessageProblem("its Max-Forwards is not a number")
+        }
+        return number
     }
 }

@@ -1,5 +1,11 @@
 internal import NIOCore
 
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#endif
+
 /// One connection, to a client or to a server, as a sequence of HTTP/1.1 messages.
 ///
 /// Runs on the connection's event loop, so that it costs no switches of threads.
@@ -148,6 +154,12 @@ actor MessageStream {
 
     nonisolated func close() { channel.close(promise: nil) }
 
+    /// Closes the connection so that the peer cannot take what it has received for everything.
+    nonisolated func reset() {
+        let channel = channel
+        channel.eventLoop.execute { channel.reset() }
+    }
+
     /// Closes a connection to which the peer may still be sending, so that the peer can read the last response (RFC 9112 section 9.6).
     ///
     /// - Parameter limit: How long the peer has for that.
@@ -180,6 +192,14 @@ actor MessageStream {
     /// Isolated, so that it runs on the event loop: a closure that uses only constants of the actor does not.
     private func wait(_ number: Int, within limit: TimeAmount, _ continuation: CheckedContinuation<Bool, any Error>) {
         handler.value.wait(number, within: limit, continuation)
+    }
+}
+
+extension Channel {
+    /// Closes a TCP connection with a reset. Call it on the event loop.
+    func reset() {
+        _ = (self as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+        close(promise: nil)
     }
 }
 

@@ -12,6 +12,7 @@ final class ProxyActivity: Sendable {
         var refused: [ObjectIdentifier: any Channel] = [:]
         /// The connections whose clients have sent no request that is not answered.
         var idle: Set<ObjectIdentifier> = []
+        var refusalNoted: ContinuousClock.Instant?
         var isStopping = false
         var whenEmpty: CheckedContinuation<Void, Never>?
     }
@@ -19,6 +20,7 @@ final class ProxyActivity: Sendable {
     private static let maximumFailures = 20
     private static let maximumRefused = 16
     private static let maximumUpstreams = 64
+    private static let refusalInterval = Duration.seconds(60)
 
     private let state: Mutex<State>
 
@@ -60,6 +62,17 @@ final class ProxyActivity: Sendable {
         return isWithinLimit
     }
 
+    /// Whether a refused connection is recorded: one in each minute, so that other users can neither fill the journal nor displace the
+    /// failures of clients.
+    func mayNoteRefusal() -> Bool {
+        let now = ContinuousClock.now
+        return state.withLock { state in
+            if let last = state.refusalNoted, now - last < Self.refusalInterval { return false }
+            state.refusalNoted = now
+            return true
+        }
+    }
+
     private func remove(_ identifier: ObjectIdentifier) {
         let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
             state.channels[identifier] = nil
@@ -75,8 +88,10 @@ final class ProxyActivity: Sendable {
     /// Records that a client may send a request; false if the proxy stops.
     func awaitsRequest(_ channel: any Channel) -> Bool {
         state.withLock { state in
-            guard !state.isStopping else { return false }
-            state.idle.insert(ObjectIdentifier(channel))
+            let identifier = ObjectIdentifier(channel)
+            // A connection that has closed already is not removed again.
+            guard !state.isStopping, state.channels[identifier] != nil else { return false }
+            state.idle.insert(identifier)
             return true
         }
     }

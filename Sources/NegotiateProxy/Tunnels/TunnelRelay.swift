@@ -12,10 +12,11 @@ enum TunnelRelay {
             let (fromClient, fromServer) = (left.value.received, right.value.received)
             let inputs = (left.value.isInputClosed, right.value.isInputClosed)
             let ends = (RelayHandler(pair), RelayHandler(pair))
-            (ends.0.partner, ends.1.partner) = (ends.1, ends.0)
             let channels = (client.channel, server.channel)
             try channels.0.pipeline.syncOperations.addHandler(ends.0)
             try channels.1.pipeline.syncOperations.addHandler(ends.1)
+            // Not before, because an end that has no channel never drops its partner.
+            (ends.0.partner, ends.1.partner) = (ends.1, ends.0)
             channels.0.pipeline.syncOperations.removeHandler(left.value, promise: nil)
             channels.1.pipeline.syncOperations.removeHandler(right.value, promise: nil)
             ends.1.send(fromClient)
@@ -86,7 +87,7 @@ private final class RelayHandler: ChannelDuplexHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        closePartner()
+        closePartner(isReset: error is IOError)
         context.close(promise: nil)
     }
 
@@ -121,10 +122,13 @@ private final class RelayHandler: ChannelDuplexHandler {
         }
     }
 
-    private func closePartner() {
+    /// Closes the other connection.
+    ///
+    /// - Parameter isReset: Whether its peer must not take what it has received for everything.
+    private func closePartner(isReset: Bool = false) {
         guard let channel = partner?.context?.channel else { return }
         partner = nil
         // Bytes that were received before the end are sent first; the idle time limits how long that takes.
-        channel.writeAndFlush(ByteBuffer()).whenComplete { _ in channel.close(promise: nil) }
+        channel.writeAndFlush(ByteBuffer()).whenComplete { _ in isReset ? channel.reset() : channel.close(promise: nil) }
     }
 }

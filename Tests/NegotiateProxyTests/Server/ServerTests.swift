@@ -198,6 +198,69 @@ import Testing
         #expect(reply.hasPrefix("HTTP/1.1 431 "))
     }
 
+    @Test(.timeLimit(.minutes(1))) func `the request of a client that is gone ends`() async throws {
+        try await ScriptedServer.run { _ in
+            .silence
+        } _: { server in
+            let port = server.port
+            try await withProxy { proxy in
+                var events = server.events.makeAsyncIterator()
+                try await withRawConnection(port: proxy.port) { connection in
+                    try await connection.send(Self.request(port))
+                    try await eventually { !server.requests.isEmpty }
+                }
+                #expect(await events.next() == .request(connection: 1))
+                #expect(await events.next() == .closed(connection: 1))
+                try await eventually { await proxy.status.openClients == 0 }
+            }
+        }
+    }
+
+    @Test func `OPTIONS is forwarded as often as it permits`() async throws {
+        try await ScriptedServer.run { _ in
+            .response(200, body: "hello")
+        } _: { server in
+            let port = server.port
+            try await withProxy { proxy in
+                try await withRawConnection(port: proxy.port) { connection in
+                    try await connection.send(Self.request(port, fields: "Max-Forwards: 0\r\n", method: "OPTIONS"))
+                    #expect(try await connection.head().hasPrefix("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"))
+                    try await connection.send(Self.request(port, fields: "Max-Forwards: 5\r\n", method: "OPTIONS"))
+                    #expect(try await connection.text(upTo: "hello").hasPrefix("HTTP/1.1 200"))
+                    try await connection.send(Self.request(port, fields: "Max-Forwards: -1\r\n", method: "OPTIONS"))
+                    #expect(try await connection.head().hasPrefix("HTTP/1.1 400"))
+                }
+            }
+            #expect(server.requests.map { $0.field("Max-Forwards") } == ["4"])
+        }
+    }
+
+    @Test func `a Host that is not that of the target is replaced`() async throws {
+        try await ScriptedServer.run { _ in
+            .response(200, body: "hello")
+        } _: { server in
+            let port = server.port
+            let output = try await withProxy { proxy in
+                try await curl(["-x", proxy.url, "-H", "Host: other.example", "http://127.0.0.1:\(port)/"])
+            }
+            #expect(output == "hello")
+            #expect(server.requests.map { $0.field("Host") } == ["127.0.0.1:\(port)"])
+        }
+    }
+
+    @Test func `refused users do not fill the list of failures`() async throws {
+        let status = try await withProxy {
+            $0.users = []
+        } _: { proxy in
+            for _ in 1...3 {
+                let reply = try await withRawConnection(port: proxy.port) { try await $0.head() }
+                #expect(reply.hasPrefix("HTTP/1.1 403"))
+            }
+            return await proxy.status
+        }
+        #expect(status.failures.map(\.status) == [403])
+    }
+
     @Test(arguments: ["0.0.0.0", "192.0.2.1", "::"]) func `an address that other machines can reach is refused`(host: String) async throws {
         let configuration = ProxyConfiguration(listeners: [.tcp(host: host, port: 0)], users: [geteuid()])
         let proxy = LocalProxy(

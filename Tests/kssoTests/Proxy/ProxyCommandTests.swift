@@ -85,6 +85,21 @@ struct ProxyCommandTests {
         }
     }
 
+    @Test func `a program's own password for a proxy is sent on only if an option says so`() async throws {
+        try await ScriptedServer.run { request in
+            request.field("Proxy-Authorization") == nil
+                ? .response(407, [("Proxy-Authenticate", "Basic realm=\"x\"")]) : .response(200, body: "page\n")
+        } _: { server in
+            try install([])
+            for (options, status) in [([], "502"), (["--pass-proxy-authorization", "--idle-time", "60"], "200")] {
+                try await whileServing(["--upstream", "127.0.0.1:\(server.port)"] + options) { proxy in
+                    let result = try await curl(["--proxy-user", "alice:secret"], "/open", through: proxy)
+                    #expect(result.output.hasSuffix("\(status) 000"), "\(result)")
+                }
+            }
+        }
+    }
+
     @Test func `without a ticket the page says how to sign in, and a later sign-in is used`() async throws {
         try await withSquidProxy(realm: station.realm) { squid in
             try install(["ProxyHosts: [localhost]", "ProxyServers: [\"\(squid.host):\(squid.port)\"]"])
@@ -200,7 +215,7 @@ struct ProxyCommandTests {
             (["--listen", "0.0.0.0:0"], 1, "0.0.0.0 is not a loopback address"), (["--listen", "here"], 64, "--listen here: "),
             (["--upstream", "localhost"], 1, "has no port"), (["--pac", "ftp://a.test/x"], 1, "unsupported scheme"),
             (["--pac", "/x", "--upstream", "a:1"], 64, "--pac and --upstream are mutually exclusive."),
-            (["--admit", "no-such-user"], 64, "--admit"),
+            (["--admit", "no-such-user"], 64, "--admit"), (["--idle-time", "0"], 64, "--idle-time must be between 1 and 86400 seconds."),
         ] as [([String], Int, String)]
     )
     func `a wrong option is refused at the start`(arguments: [String], status: Int, part: String) async throws {

@@ -71,6 +71,18 @@ struct ProxyRun: AsyncParsableCommand {
         )
     )
     var admit: [AdmittedUser] = []
+    @Flag(
+        help: """
+            Send a program's own password for a proxy (Proxy-Authorization) to upstream proxies that get no ticket. By default \
+            no proxy gets it.
+            """
+    )
+    var passProxyAuthorization = false
+    @Option(
+        name: .customLong("idle-time"),
+        help: ArgumentHelp("Close connections and tunnels that transfer nothing for this time.", valueName: "seconds")
+    )
+    var idleTime = 300
     @Option(
         help: ArgumentHelp("Forward all requests to this web server, and sign in there; https:// may be omitted.", valueName: "url"),
         completion: .page,
@@ -84,6 +96,7 @@ struct ProxyRun: AsyncParsableCommand {
         if pac != nil, !upstream.isEmpty { throw ValidationError("--pac and --upstream are mutually exclusive.") }
         // Other users get tickets for upstream proxies only.
         if to != nil, !admit.isEmpty { throw ValidationError("--to and --admit are mutually exclusive.") }
+        guard 1...86_400 ~= idleTime else { throw ValidationError("--idle-time must be between 1 and 86400 seconds.") }
         if to == nil, trust.cacert != nil { throw ValidationError("--cacert requires --to.") }
     }
 
@@ -119,6 +132,8 @@ struct ProxyRun: AsyncParsableCommand {
             )
             var configuration = ProxyConfiguration(listeners: listening.listeners, users: Set(admit.map(\.number)).union([geteuid()]))
             configuration.isUserInterfaceEnabled = true
+            configuration.passesProxyAuthorization = passProxyAuthorization
+            configuration.limits.idleTime = .seconds(idleTime)
             configuration.destination = destination
             try await service.run(configuration, isVerbose: common.isVerbose, environment: environment)
         }

@@ -81,6 +81,7 @@ let package = Package(
         .target(name: "Kerberos", dependencies: ["CKerberos", "SystemSupport"], swiftSettings: settings),
         .target(name: "ActiveDirectory", dependencies: ["COpenLDAP", "Kerberos", "SystemSupport"], swiftSettings: settings),
         .target(name: "SignOnPolicy", swiftSettings: safeSettings),
+        .target(name: "EventLoopTasks", dependencies: nio("NIOCore", condition: asyncHTTPClient), swiftSettings: safeSettings),
         .target(
             name: "HTTPNegotiate",
             dependencies: ["SignOnPolicy", .product(name: "HTTPTypes", package: "swift-http-types", condition: http)],
@@ -114,7 +115,7 @@ let package = Package(
         .target(
             name: "NegotiateAsyncHTTPClient",
             dependencies: [
-                "HTTPNegotiate", "TLSChannelBinding",
+                "EventLoopTasks", "HTTPNegotiate", "TLSChannelBinding",
                 .product(name: "AsyncHTTPClient", package: "async-http-client", condition: asyncHTTPClient),
                 .product(name: "HTTPTypes", package: "swift-http-types", condition: asyncHTTPClient),
                 .product(name: "NIOHPACK", package: "swift-nio-http2", condition: asyncHTTPClient),
@@ -159,7 +160,7 @@ let package = Package(
         .target(
             name: "NegotiateProxy",
             dependencies: [
-                "HTTPNegotiate", "SignOnPolicy", "SystemSupport", "TLSChannelBinding",
+                "EventLoopTasks", "HTTPNegotiate", "SignOnPolicy", "SystemSupport", "TLSChannelBinding",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -169,7 +170,7 @@ let package = Package(
         .target(
             name: "SSOAgent",
             dependencies: [
-                "ActiveDirectory", "SignOnPolicy", "SystemSupport", "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos",
+                "ActiveDirectory", "EventLoopTasks", "SignOnPolicy", "SystemSupport", "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos",
                 "KerberosEngine", "SSOAgentClient",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),

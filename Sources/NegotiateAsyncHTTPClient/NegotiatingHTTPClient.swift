@@ -1,4 +1,5 @@
 public import AsyncHTTPClient
+import EventLoopTasks
 public import HTTPNegotiate
 public import NIOCore
 import NIOHTTP1
@@ -28,6 +29,7 @@ public final class NegotiatingHTTPClient: Sendable {
     private let unboundTLS: UnboundTLS
     private let memory = OriginMemory()
     private let calls = RunningCalls(shutDownError: .shutDown)
+    private let eventLoops: EventLoopChoice
 
     private enum Connections {
         case own(OwnConnections)
@@ -48,6 +50,7 @@ public final class NegotiatingHTTPClient: Sendable {
         self.credentialExtension = credentialExtension
         self.configuration = configuration
         connections = .own(OwnConnections(clients: ClientStore(connections: configuration.connections, eventLoopGroup: eventLoopGroup)))
+        eventLoops = EventLoopChoice(eventLoopGroup)
         unboundTLS = .refused
     }
 
@@ -74,6 +77,7 @@ public final class NegotiatingHTTPClient: Sendable {
         self.configuration = configuration
         self.unboundTLS = unboundTLS
         connections = .external(ExternalClient(client: client, isHTTP1Only: configuration.connections.httpVersion == .http1Only))
+        eventLoops = EventLoopChoice(client.eventLoopGroup)
     }
 
     /// Sends a request, answers a challenge and follows redirects; returns when the head of the last response has arrived.
@@ -112,10 +116,13 @@ public final class NegotiatingHTTPClient: Sendable {
         body: (@Sendable () async throws -> HTTPClientRequest.Body)? = nil
     ) async throws -> NegotiatedResponse {
         let pending = PendingRequest(request, body: body.map(RequestBody.closure) ?? RequestBody(request.body))
-        return try await calls.run(within: timeout) {
-            switch self.connections {
-            case .own(let transport): try await self.run(pending, over: transport)
-            case .external(let transport): try await self.run(pending, over: transport)
+        // AsyncHTTPClient prefers the connections of the event loop that it is called on.
+        return try await eventLoops.withExecutor { executor in
+            try await calls.run(within: timeout, on: executor) {
+                switch self.connections {
+                case .own(let transport): try await self.run(pending, over: transport)
+                case .external(let transport): try await self.run(pending, over: transport)
+                }
             }
         }
     }

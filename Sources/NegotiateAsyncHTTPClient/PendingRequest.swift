@@ -77,7 +77,8 @@ enum RequestBody: Sendable {
         case .none: nil
         case .unread(let body): body
         case .collected(let buffer): .bytes(buffer)
-        case .closure(let make): try await make()
+        // The closure may block, as reading a file does, which must not stop an event loop.
+        case .closure(let make): try await withTaskExecutorPreference(globalConcurrentExecutor) { try await make() }
         }
     }
 
@@ -87,8 +88,15 @@ enum RequestBody: Sendable {
     /// `bodyNotReplayable` beyond it, or the body's own error.
     func replayable(upTo limit: Int, for origin: Origin) async throws -> RequestBody {
         guard case .unread(let body) = self else { return self }
+        // The body may block, as a file does, which must not stop an event loop.
+        return try await withTaskExecutorPreference(globalConcurrentExecutor) {
+            .collected(try await Self.collect(body, upTo: limit, for: origin))
+        }
+    }
+
+    private static func collect(_ body: HTTPClientRequest.Body, upTo limit: Int, for origin: Origin) async throws -> ByteBuffer {
         var iterator = body.makeAsyncIterator()
-        guard var collected = try await iterator.next() else { return .collected(ByteBuffer()) }
+        guard var collected = try await iterator.next() else { return ByteBuffer() }
         while var piece = try await iterator.next() {
             guard collected.readableBytes + piece.readableBytes <= limit else {
                 let message =
@@ -98,7 +106,7 @@ enum RequestBody: Sendable {
             }
             collected.writeBuffer(&piece)
         }
-        return .collected(collected)
+        return collected
     }
 }
 

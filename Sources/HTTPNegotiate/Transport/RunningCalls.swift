@@ -17,13 +17,16 @@ package final class RunningCalls: Sendable {
 
     /// Runs a call. Cancels it at the time limit and throws the error `timedOut`; at shutdown, throws the shutdown error. Throws
     /// `CancellationError` if the caller's task is canceled, even if another error came first.
+    ///
+    /// - Parameter executor: Where the call runs; nil for the threads of all tasks.
     package func run<Value: Sendable>(
         within limit: Duration,
+        on executor: (any TaskExecutor)? = nil,
         _ call: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         // The call's own task would start before it learns of the cancellation.
         try Task.checkCancellation()
-        let task = Task(operation: call)
+        let task = Task(executorPreference: executor, operation: call)
         let end = CallEnd { task.cancel() }
         let number = begin(end)
         let deadline = DeadlineQueue.shared.insert(after: limit) {

@@ -1,3 +1,4 @@
+internal import EventLoopTasks
 package import HTTPNegotiate
 package import Logging
 internal import NIOCore

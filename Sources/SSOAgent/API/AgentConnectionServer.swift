@@ -1,3 +1,4 @@
+internal import EventLoopTasks
 internal import Hummingbird
 internal import HummingbirdCore
 internal import KCM
@@ -124,18 +125,5 @@ final class AgentRequestBody: Sendable {
             defer { bytes = ByteBuffer() }
             return bytes
         }
-    }
-}
-
-/// Runs a connection's task on the connection's own event loop, because a thread switch would cost more than creating a token. Actors with
-/// their own threads, such as those of the realms, stay on them.
-final class EventLoopTaskExecutor: TaskExecutor {
-    private let eventLoop: any EventLoop
-
-    init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        eventLoop.execute { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }

@@ -1,3 +1,4 @@
+internal import EventLoopTasks
 internal import NIOCore
 internal import Synchronization
 

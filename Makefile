@@ -43,14 +43,9 @@ check: packages
 	TSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/thread-sanitizer-suppressions" \
 	    $(SANITIZED) --sanitize=thread --scratch-path .build-thread
 
+# All benchmarks and a table of their rows; BENCH="--json FILE SUITE" writes the rows to a file, or runs some suites.
 bench: packages
-	swift build -c release --package-path Benchmarks
-	Benchmarks/.build/release/TokenBenchmark
-	Benchmarks/.build/release/HTTPBenchmark
-	Benchmarks/.build/release/RealmBenchmark
-	swift build -c release --product ksso --static-swift-stdlib
-	Benchmarks/.build/release/AgentBenchmark .build/release/ksso
-	Benchmarks/.build/release/ProxyBenchmark .build/release/ksso
+	Benchmarks/run $(BENCH)
 
 docs:
 	@for target in $(DOCUMENTED); do \

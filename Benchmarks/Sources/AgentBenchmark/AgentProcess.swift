@@ -5,7 +5,7 @@ import Foundation
 struct AgentProcess: Sendable {
     let bench: Bench
     let folder: String
-    private var process: Int32 = 0
+    private(set) var process: Int32 = 0
 
     private init(bench: Bench, folder: String) {
         self.bench = bench

@@ -44,10 +44,11 @@ struct CacheClient {
     private let floor: String
     private let tickets: Int
 
-    /// The command line of this process.
-    static func command(_ bench: Bench, size: CacheSize, fillsOnly: Bool = false) throws -> [String] {
+    /// The command line of this process, which fills the cache, and then measures it (`measure`), or prints the memory of the server with the
+    /// process identifier in `SERVER` (`memory`).
+    static func command(_ bench: Bench, _ task: String = "measure", size: CacheSize) throws -> [String] {
         [
-            try ownPath(), "client", fillsOnly ? "fill" : "measure", bench.source, bench.service, "\(size.tickets)", "\(size.bytes)",
+            try ownPath(), "client", task, bench.source, bench.service, "\(size.tickets)", "\(size.bytes)",
             bench.floor.path,
             "FILE:\(bench.realm.directory)/compared",
         ]
@@ -64,6 +65,12 @@ struct CacheClient {
         }
         let client = CacheClient(cache: try open("KCM:"), file: try open(words[6]), floor: words[5], tickets: tickets)
         guard try client.fill(client.cache) else { return }
+        if words[0] == "memory", let server = ProcessInfo.processInfo.environment["SERVER"].flatMap({ Int32($0) }) {
+            // A server may process its input a moment later.
+            Thread.sleep(forTimeInterval: 2)
+            let statistics = try ProcessStatistics(server)
+            print("memory", statistics.resident, statistics.anonymous, statistics.threads)
+        }
         guard words[0] == "measure", try client.fill(client.file) else { return }
         // A server may process its input a moment later.
         Thread.sleep(forTimeInterval: 2)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Unpacks and runs the other KCM servers from Debian's packages, without installing them.
 #   peers.sh unpack FOLDER
-#   peers.sh serve heimdal|sssd FOLDER COMMAND…    runs COMMAND while the server listens on the default path; requires root and its own mount namespace
+#   peers.sh serve heimdal|sssd FOLDER COMMAND…    runs COMMAND while the server listens on the default path, with its process
+#                                                     identifier in SERVER; requires root and its own mount namespace
 set -eu
 
 packages="sssd-kcm sssd-common libdhash1 libldb2 libtalloc2 libtevent0 libtdb1 libpopt0 libini-config5 libcollection4 libref-array1
@@ -60,7 +61,7 @@ serve() {
         [ $waited -lt 200 ] || { echo "$name's server does not listen" >&2; exit 1; }
         sleep 0.05
     done
-    "$@"
+    SERVER=$server "$@"
 }
 
 command=$1

@@ -33,6 +33,21 @@ struct Comparison {
             }
         }
         report(table(title: title, sent: RequestCount.all(in: try site.server.accessLog())))
+        for row in rows { measurement(row.name, title)?.record() }
+    }
+
+    private func measurement(_ name: String, _ title: String) -> Measurement? {
+        guard failures[name] == nil, let rounds = timings[name]?.map({ $0.seconds * 1e6 }), let own = microseconds(name) else { return nil }
+        let peers = [Rows.reference, Rows.curlAskedFirst, Rows.libcurl, Rows.unauthenticated].filter { $0 != name }
+        let ratios = peers.map { peer in (peer, microseconds(peer).map { own / $0 }) }
+        return Measurement(
+            name,
+            in: title,
+            rounds,
+            .microseconds,
+            processor: processorMicroseconds(name),
+            ratios: Dictionary(uniqueKeysWithValues: ratios)
+        )
     }
 
     private mutating func attempt(_ row: Row, _ body: () async throws -> Void) async {

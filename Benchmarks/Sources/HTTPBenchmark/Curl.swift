@@ -6,7 +6,7 @@ enum Curl {
     static func rows(_ site: Site) -> [Row] {
         [
             row(Rows.reference, site, tag: "curl", schemes: ["--negotiate"]),
-            row("curl --anyauth, 401 first", site, tag: "curl401", schemes: ["--anyauth"]),
+            row(Rows.curlAskedFirst, site, tag: "curl401", schemes: ["--anyauth"]),
         ]
     }
 

@@ -4,6 +4,8 @@ import BenchmarkSupport
 enum Rows {
     /// The reference for the others.
     static let reference = "curl --negotiate"
+    /// The reference for rows that wait for the 401.
+    static let curlAskedFirst = "curl --anyauth, 401 first"
     /// The baseline to which a token adds.
     static let unauthenticated = "AsyncHTTPClient, no authentication"
     static let preemptive = "ours, preemptive"

@@ -31,6 +31,15 @@ enum TokenScaling {
         let factor = zip(rows[2].rates, rows[1].rates).map { $0 / $1 }.median
         let floor = zip(rows[4].rates, rows[3].rates).map { $0 / $1 }.median
         let summary = String(format: "  %d cores over one: %.2f; in C %.2f", cores, factor, floor)
+        for row in rows { Measurement(row.name, in: "tokens for one service in one process", row.rates, .perSecond)?.record() }
+        let factors = zip(rows[2].rates, rows[1].rates).map { $0 / $1 }
+        Measurement(
+            "\(cores) cores over one",
+            in: "tokens for one service in one process",
+            factors,
+            .ratio,
+            ratios: ["in C": factor / floor]
+        )?.record()
         report((["tokens for one service in one process".padded(46) + "a second"] + lines + [summary]).joined(separator: "\n") + "\n")
     }
 

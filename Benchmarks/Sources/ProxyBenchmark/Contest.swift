@@ -70,6 +70,7 @@ struct Contest: Sendable {
     }
 
     func table(_ title: String, _ columns: [Column]) -> String {
+        for contestant in contestants { measurement(contestant.name, title, columns)?.record() }
         let heading = title.padded(72) + columns.map { $0.title.rightAligned($0.title.count + 3) }.joined()
         let rows = contestants.map { contestant in
             if let failure = failures[contestant.name] {
@@ -83,6 +84,19 @@ struct Contest: Sendable {
             return "  " + contestant.name.padded(70) + cells.joined()
         }
         return ([heading] + rows).joined(separator: "\n")
+    }
+
+    private func measurement(_ name: String, _ title: String, _ columns: [Column]) -> Measurement? {
+        let isTransfer = columns.contains { $0.title.hasPrefix("MiB") }
+        let peers = contestants.map(\.name).filter { $0 != name }
+        return Measurement(
+            name,
+            in: title,
+            figures(name, .rate),
+            isTransfer ? .mebibytesPerSecond : .perSecond,
+            processor: isTransfer ? nil : median(name, .processor),
+            ratios: Dictionary(uniqueKeysWithValues: peers.map { ($0, ratio(name, to: $0, .rate)) })
+        )
     }
 
     /// The median of the rounds.

@@ -17,7 +17,9 @@ import Foundation
     }
 
     private static func run(_ arguments: [String]) async throws {
-        guard let ksso = arguments.first else { throw Unavailable(reason: "usage: AgentBenchmark KSSO [memory|commands|authorize|caches]…") }
+        guard let ksso = arguments.first else {
+            throw Unavailable(reason: "usage: AgentBenchmark KSSO [memory|commands|authorize|caches]…")
+        }
         if ksso == "client" { return try CacheClient.run(arguments.dropFirst()) }
         if ksso == "route" { return try await EmptyRoute.run(arguments.dropFirst()) }
         let parts = arguments.count > 1 ? Set(arguments.dropFirst()) : ["memory", "commands", "authorize", "caches"]

@@ -43,7 +43,9 @@ package struct Measurement: Codable, Sendable {
 
     /// Appends the row to the file that `BENCHMARK_ROWS` names, one JSON object a line; does nothing without it.
     package func record() {
-        guard let path = ProcessInfo.processInfo.environment["BENCHMARK_ROWS"], let file = FileHandle(forUpdatingAtPath: path) else { return }
+        guard let path = ProcessInfo.processInfo.environment["BENCHMARK_ROWS"], let file = FileHandle(forUpdatingAtPath: path) else {
+            return
+        }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard let line = try? encoder.encode(self) else { return }

@@ -8,12 +8,15 @@ internal import NIOCore
 
 /// One client connection: splits its bytes into requests and answers them in order, each when it is the connection's turn (``TurnQueue``).
 ///
-/// Stops reading from the client while requests are waiting or the client does not read its replies, so that a client can delay only its
-/// own connection.
+/// Stops reading from the client while more than a few short requests are waiting or the client does not read its replies, so that a client
+/// can delay only its own connection.
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
+
+    /// The number of waiting bytes up to which the next bytes are read.
+    private static let readAhead = 4096
 
     let channel: any Channel
     /// Set while the handler is in the channel's pipeline.
@@ -47,7 +50,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     func read(context: ChannelHandlerContext) {
-        guard context.channel.isWritable, !requests.hasNext, !requests.hasEnded else { return requests.isReadDue = true }
+        // If reading stopped while each request waits for its turn, the kernel would have to be told twice for each.
+        guard context.channel.isWritable, !requests.hasNext || requests.waitingBytes <= Self.readAhead, !requests.hasEnded else {
+            return requests.isReadDue = true
+        }
         context.read()
     }
 

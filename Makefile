@@ -55,7 +55,7 @@ docs:
 	done
 
 # The Swift library is linked statically, so that the binaries run without Swift installed. All symbols are bound at start, so that the table
-# of their addresses is read-only afterwards. Nothing is exported, and ICU's data for other languages is left out: a third of the size.
+# of their addresses is read-only afterwards. Nothing is exported, and ICU's data for other languages is omitted: a third of the size.
 RELEASE = --static-swift-stdlib -Xlinker -s -Xlinker -z -Xlinker now -Xlinker --version-script=$(CURDIR)/Packaging/exported-symbols
 ICU_DATA = $(CURDIR)/.build/icu-data.o
 

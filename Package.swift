@@ -219,7 +219,7 @@ let package = Package(
         .executableTarget(
             name: "ksso-realm",
             dependencies: [
-                "CommandSupport", "Kerberos", "KerberosTesting",
+                "CommandSupport", "Kerberos", "KerberosTesting", "SystemSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),

@@ -1,5 +1,5 @@
 /* The types of those functions of OpenLDAP's libldap and liblber that the target ActiveDirectory loads at run time. The names are prefixed,
-   so that the library's own headers, which the build does not need, can be included beside this one. */
+   so that the library's own headers, which the build does not need, can be included in addition to this one. */
 #ifndef OPENLDAP_CALLS_H
 #define OPENLDAP_CALLS_H
 

@@ -83,7 +83,7 @@ final class RealmClients: Sendable {
         }
     }
 
-    /// The NetBIOS name of a realm's domain, from its controllers; nil if it is no domain, none answers, or DNS is not asked for KDCs.
+    /// The NetBIOS name of a realm's domain, from its controllers; nil if it is not a domain, none answers, or DNS is not asked for KDCs.
     func netBIOSName(of realm: String) async -> String? {
         guard let order = try? await client(for: realm).kdcOrder(), order.asksDNS else { return nil }
         return await controllers(of: realm)?.location()?.netBIOSName

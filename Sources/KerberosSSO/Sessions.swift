@@ -272,8 +272,8 @@ extension SingleSignOn {
     /// The session's cache keeps what `Session.account` says, for all programs. An agent reads it after each sign-in, and every four
     /// hours.
     ///
-    /// - Returns: The account and the rules for its passwords; nil if the realm is no domain, or if a sign-in would not look for its
-    ///   controllers, because krb5.conf names the KDCs or the profile forbids it (`useSiteAutoDiscovery`).
+    /// - Returns: The account and the rules for its passwords; nil if the realm is not an Active Directory domain, or if
+    /// sign-ins do not search for its   controllers, because krb5.conf names the KDCs or the profile forbids it (`useSiteAutoDiscovery`).
     /// - Throws: `DirectoryError`; `libraryMissing` if OpenLDAP's libldap is not installed.
     public func readAccount(of session: Session) async throws(DirectoryError) -> DomainDirectory.Record? {
         try await engine.readAccount(of: session)

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [("512", "0", false, false), ("514", "0", true, false), ("512", "16", false, true), ("66050", "16", true, true)])
-    func `a disabled account and a locked one are told apart`(
+    func `disabled and locked accounts are distinguished`(
         control: String,
         computed: String,
         isDisabled: Bool,

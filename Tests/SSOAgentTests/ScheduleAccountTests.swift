@@ -31,7 +31,7 @@ private typealias Drill = ScheduleDrill
     }
 
     @Test(arguments: [(AccountReadingOutcome.failed, 1800.0), (.noDirectory, 4 * hour), (.read, 300)])
-    func `a reading that told nothing is repeated after a pause`(outcome: AccountReadingOutcome, pause: Double) {
+    func `a reading without a result is repeated after a pause`(outcome: AccountReadingOutcome, pause: Double) {
         var drill = Drill(readsAccounts: true)
         drill.observe(session())
         #expect(drill.actions() == [.readAccount(key)])

@@ -4,7 +4,7 @@ import Testing
 
 /// The verdict and the JSON of a diagnosis.
 struct DiagnosisTests {
-    private static let ok = DiagnosticCheck("profile", .ok, "one profile is in force.")
+    private static let ok = DiagnosticCheck("profile", .ok, "one profile is active.")
     private static let warning = DiagnosticCheck("kdc", .warning, "no answer over UDP.", remedy: "open the port.")
     private static let first = DiagnosticCheck("clock", .failed, "an hour apart.", remedy: "set the clock.")
     private static let second = DiagnosticCheck("token", .failed, "refused.")
@@ -27,7 +27,7 @@ struct DiagnosisTests {
         let diagnosis = Diagnosis([Self.ok, Self.first])
         let text = String(decoding: try encoder.encode(diagnosis), as: UTF8.self)
         let expected =
-            #"{"checks":[{"detail":"one profile is in force.","name":"profile","remedy":null,"verdict":"ok"},"#
+            #"{"checks":[{"detail":"one profile is active.","name":"profile","remedy":null,"verdict":"ok"},"#
             + #"{"detail":"an hour apart.","name":"clock","remedy":"set the clock.","verdict":"failed"}],"healthy":false}"#
         #expect(text == expected)
         #expect(try JSONDecoder().decode(Diagnosis.self, from: Data(text.utf8)) == diagnosis)

@@ -11,7 +11,7 @@ struct Floors {
     private var (open, hello) = ([Double](), [Double]())
 
     /// Measures over plain HTTP, and prints the results next to those of a comparison.
-    static func measure(_ site: Site, beside comparison: Comparison) throws {
+    static func measure(_ site: Site, comparedWith comparison: Comparison) throws {
         guard let floor = cfloor_open(site.cache, site.service) else { throw Unavailable(reason: "the C floor could not be opened") }
         defer { cfloor_close(floor) }
         var floors = Floors()

@@ -31,7 +31,7 @@ import Foundation
         try await Site.with(usesTLS: false) { site in
             var comparison = Comparison(rows: Rows.all(site, peers: peers))
             try await comparison.run(title: "http", site: site)
-            try Floors.measure(site, beside: comparison)
+            try Floors.measure(site, comparedWith: comparison)
             try await TokenScaling.measure(site)
         }
         try await Site.with(usesTLS: true) { site in

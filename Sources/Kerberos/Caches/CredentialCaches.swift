@@ -150,7 +150,7 @@ extension KerberosClient {
             return try context.fill(name, principal: principal, credentials: credentials, marks: marks)
         }
         try CacheFileOwnership.checkFolder(of: name)
-        let draft = CredentialCacheName(rawValue: "FILE:\(draftPath(beside: path))")
+        let draft = CredentialCacheName(rawValue: "FILE:\(draftPath(nextTo: path))")
         do throws(KerberosError) {
             try context.fill(draft, principal: principal, credentials: credentials, marks: marks)
             guard rename(draft.residual, path) == 0 else {
@@ -164,7 +164,7 @@ extension KerberosClient {
     }
 
     /// A hidden file in the same directory: in a DIR collection, a name that begins with `tkt` would count as a cache.
-    private static func draftPath(beside path: String) -> String {
+    private static func draftPath(nextTo path: String) -> String {
         let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
         return "\(path[..<start]).\(path[start...]).\(UInt64.random(in: .min ... .max))"
     }

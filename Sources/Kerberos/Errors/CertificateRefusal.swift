@@ -40,8 +40,8 @@ struct CertificateRefusal {
             return "no smart card was found, or the KDC offers no sign-in with certificates. Insert the card, and check its reader, and "
                 + "that the certificate's setting names its module and its token (PKCS11:module_name=FILE:token=LABEL)."
         }
-        return "the PIN is wrong, or the card has no key for the certificate, or several certificates, of which certlabel=LABEL selects "
-            + "one. The PIN was tried once. Check it before you try again: cards lock themselves after a few wrong ones."
+        return "the card refused the PIN, or no single certificate matches. Check the PIN, which was sent once, and select a certificate "
+            + "with certlabel=LABEL."
     }
 
     private static let unknown = CertificateRefusal(

@@ -41,8 +41,8 @@ package final class DomainControllers: Sendable {
         await firstResult(within: locator.limit * 2, cancelsLateWork: false) { [self] in await location() } ?? nil
     }
 
-    /// The location; nil if DNS lists no controller, as for a realm that is no domain. Uses DNS and asks the controllers, which may take
-    /// several times the limit, unless the location is known.
+    /// The location; nil if DNS lists no controller, as for a realm that is not an Active Directory domain. Uses DNS and asks the
+    /// controllers, which may take several times the limit, unless the location is known.
     package func location() async -> DomainLocation? {
         let network = SiteCache.currentNetwork()
         let search = state.withLock { state -> Task<DomainLocation?, Never> in

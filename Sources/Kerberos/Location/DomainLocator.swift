@@ -50,7 +50,7 @@ struct DomainLocator: Sendable {
     /// How many controllers are asked and listed; a large domain has hundreds.
     private static let controllerLimit = 16
 
-    /// The location; nil if DNS lists no controller, as for a realm that is no domain.
+    /// The location; nil if DNS lists no controller, as for a realm that is not an Active Directory domain.
     ///
     /// - Parameter known: The site that this network had at the last time, whose controllers are asked first.
     func location(known: String? = nil) async -> DomainLocation? {

@@ -151,7 +151,7 @@ final class PrompterBridge {
         }
         let texts = prompts.map { CardPrompt.text(String(cString: $0.prompt)) }
         if isForCertificate, texts.contains(where: CardPrompt.isLocked) {
-            refusalMessage = "the PIN of the card is locked after wrong ones. Unblock it with its PUK, or ask who issued the card."
+            refusalMessage = "the card has locked its PIN after too many wrong attempts. Unblock it with the PUK, or ask the card's issuer."
             return refuse(.certificateRefused)
         }
         let request = PromptRequest(

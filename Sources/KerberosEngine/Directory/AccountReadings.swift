@@ -14,11 +14,11 @@ struct AccountReadings: Sendable {
         self.store = store
     }
 
-    /// Reads the account of a session's principal with the session's ticket, and notes in the session's cache what it says; nil if the
-    /// realm is no domain, or if its controllers are not looked for.
+    /// Reads the account of a session's principal in its domain's directory with the session's ticket, and stores the account's status in
+    /// the session's cache. Returns nil if the realm is not an Active Directory domain, or if sign-ins do not search for its controllers.
     func read(_ session: Session) async throws(DirectoryError) -> DomainDirectory.Record? {
         guard session.isSignedIn, let directory = await directory(of: session.realm) else { return nil }
-        // The ticket for the controller stays in the session's cache: to an account that was disabled meanwhile the KDC issues no other.
+        // The ticket for the controller is in the session's cache, because the KDC issues no new one to an account that has been disabled.
         let record = try await directory.record(
             of: session.principal,
             using: clients.client(for: session.realm),
@@ -32,7 +32,7 @@ struct AccountReadings: Sendable {
         return record
     }
 
-    /// The directory of a realm, at the nearest controllers; nil if a sign-in would not look for controllers, or finds none.
+    /// The directory of a realm, at the nearest controllers; nil if sign-ins do not search for controllers, or find none.
     private func directory(of realm: String) async -> DomainDirectory? {
         guard let order = try? await clients.client(for: realm).kdcOrder(), order.asksDNS,
             let location = await clients.controllers(of: realm)?.location()

@@ -13,7 +13,7 @@ package struct PrincipalNames: Sendable {
     let sessions: any SessionReader
     /// The client keytab.
     let clientKeytab: InitialCredentialSource
-    /// Asks a realm's controllers for the NetBIOS name of their domain; returns nil if it is no domain, or none answers.
+    /// Asks a realm's controllers for the NetBIOS name of their domain; returns nil if it is not a domain, or none answers.
     let netBIOSName: @Sendable (String) async -> String?
 
     /// The realm of names without one: the profiles' default realm, else krb5.conf's.

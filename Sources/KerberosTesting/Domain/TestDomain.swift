@@ -41,7 +41,7 @@ package struct TestDomainOptions: Sendable, Hashable {
     package struct ListedController: Sendable, Hashable {
         /// The host name without the domain.
         package var name: String
-        /// The address, at which the test may run what it likes.
+        /// The address. The test may run a server there.
         package var address: String
         /// The site; nil lists it only for the whole domain.
         package var site: String?

@@ -1,11 +1,11 @@
 internal import struct Foundation.Date
 
 extension SessionSchedule {
-    /// For how long what a directory says is not asked again, in seconds.
+    /// The time between two successful readings of an account, in seconds.
     static let accountLifetime = 4 * 3600.0
-    /// The pause after a reading that failed, in seconds.
+    /// The time from a failed reading to the next, in seconds.
     static let failedReadingPause = 1800.0
-    /// The shortest pause between two readings, in seconds, such as while a password change has not reached the controller.
+    /// The shortest time between two readings, in seconds. It applies while a password change has not reached the controller.
     static let readingPause = 300.0
 
     /// Records the outcome of reading an account.
@@ -54,7 +54,7 @@ struct AccountReadingState: Sendable {
 package enum AccountReadingOutcome: Sendable, Hashable {
     /// The directory was read.
     case read
-    /// The realm is no domain.
+    /// The realm is not an Active Directory domain.
     case noDirectory
     /// The directory could not be read.
     case failed

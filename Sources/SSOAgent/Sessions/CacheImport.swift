@@ -164,7 +164,7 @@ extension Agent {
                 journal.note("the tickets of \(principal) were copied from the default cache.")
             }
             for principal in outcome.moved {
-                journal.note("the tickets of \(principal) were moved here. So that other programs find them: eval \"$(ksso env)\"")
+                journal.note("the tickets of \(principal) were moved to the agent. To share the tickets with a shell: eval \"$(ksso env)\"")
             }
             return outcome.moved
         } catch {

@@ -234,7 +234,7 @@ extension AuthorizationError {
     init(_ failure: AgentConnection.Failure, path: String) {
         switch failure {
         case .notRunning(let cause):
-            self.init(.agentNotRunning, "\(path): no agent listens there. Start it with: ksso agent run", cause: cause)
+            self.init(.agentNotRunning, "\(path): no agent listens there. Start it with: ksso agent run --background", cause: cause)
         case .lost: self.init(.agentUnavailable, "\(path): the agent closed the connection before it responded. Try again.")
         case .broken(let why): self.init(.agentUnavailable, "\(path): the agent's response is invalid: \(why). Restart the agent.")
         case .timedOut: self.init(.timedOut, "\(path): the agent did not respond in time.")

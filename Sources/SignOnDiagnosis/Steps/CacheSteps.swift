@@ -101,12 +101,12 @@ extension DiagnosticStep {
     }
 
     private static func visibilityRemedy(_ subject: Doctor.Subject) -> String {
-        let shell = "for this shell: eval \"$(ksso env)\"; or for one program: ksso exec -- COMMAND"
-        if subject.isInTestRealm { return shell.prefix(1).uppercased() + shell.dropFirst() }
+        let shell = "To share the tickets with this shell: eval \"$(ksso env)\"; with one program: ksso exec COMMAND"
+        if subject.isInTestRealm { return shell }
         guard subject.isSessionConfigured else {
-            return "Configure the session: ksso configure session --install; or for one program: ksso exec -- COMMAND"
+            return "Configure the session: ksso configure session --install\n    To share the tickets with one program: ksso exec COMMAND"
         }
-        return "The session is configured, but this shell does not use it: log out and in again; or \(shell)\n"
+        return "The session is configured, but this shell does not use it: log out and in again.\n    \(shell)\n"
             + "    If that does not help: ksso configure session --check"
     }
 }

@@ -6,7 +6,8 @@ internal import KerberosSSO
 internal import SystemSupport
 
 extension DiagnosticStep {
-    /// Reads the user's account in the directory of the realm's Active Directory domain. Says nothing about a realm that is no domain.
+    /// Reads the user's account in the directory of the realm's Active Directory domain. Says nothing
+    /// about another realm.
     static let directory = DiagnosticStep.check("directory", limit: .seconds(8)) { findings in
         guard let session = findings.tickets.session else { return .nothing }
         let start = ContinuousClock.now
@@ -27,7 +28,7 @@ extension DiagnosticStep {
         }
     }
 
-    /// The session with its account, as it was read now; nil if the realm is no domain.
+    /// The session with its account, as it was read now; nil if the realm is not an Active Directory domain.
     private static func result(of session: Session, _ sso: SingleSignOn) async -> Result<Session?, DirectoryError> {
         do throws(DirectoryError) {
             guard try await sso.readAccount(of: session) != nil else { return .success(nil) }

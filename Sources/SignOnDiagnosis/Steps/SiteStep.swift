@@ -4,7 +4,8 @@ internal import KerberosSSO
 internal import SystemSupport
 
 extension DiagnosticStep {
-    /// Locates the controllers of the realm's Active Directory domain as a sign-in does. Says nothing about a realm that is no domain.
+    /// Locates the controllers of the realm's Active Directory domain as a sign-in does. Says nothing
+    /// about another realm.
     static let site = DiagnosticStep.check("site", limit: .seconds(6)) { findings in
         guard let client = findings.client, let realm = findings.realm, let order = try? await client.kdcOrder(), order.asksDNS else {
             return .nothing

@@ -1,4 +1,5 @@
 internal import KerberosTesting
+internal import SystemSupport
 
 /// A change to a running realm.
 struct RealmOrder: Codable, Sendable {
@@ -48,7 +49,7 @@ extension RealmOrder {
             guard (1...count).contains(number) else {
                 throw KerberosTestingError(
                     .invalidArgument,
-                    "\(realm.name) has no KDC \(number): there \(count == 1 ? "is 1" : "are \(count), counted from 1")."
+                    "\(realm.name) has no KDC \(number): it has \(quantity(count, "KDC")), counted from 1."
                 )
             }
             let number = number - 1

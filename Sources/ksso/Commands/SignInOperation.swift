@@ -75,7 +75,7 @@ struct SignInOperation {
     /// Prints to standard error if other programs, started by the same shell, do not use the agent's caches.
     private func printOtherCache(_ runtime: RuntimeDirectory, _ environment: [String: String]) {
         guard !isQuiet, let socket = runtime.cacheSocket, !KerberosEnvironment.reaches(socket, environment: environment) else { return }
-        Console.note("klist and curl in this shell use another cache. To share the tickets with them: eval \"$(ksso env)\"")
+        Console.note("klist and curl in this shell use another cache. To share the tickets with this shell: eval \"$(ksso env)\"")
     }
 
     /// Signs in if it is necessary. If no principal is given and the KDC does not know the name of the account, asks for the right name.

@@ -100,7 +100,7 @@ extension Status {
     /// Prints what the directory said about an account, as far as a user needs it.
     private func show(_ account: AccountStatus) {
         if let problem = account.problem {
-            let source = "as the directory said at \(account.read.localText). Ask an administrator of the domain."
+            let source = "according to the directory (read \(account.read.localText)). Ask an administrator of the domain."
             let line = "the account is \(problem.rawValue), \(source)"
             Console.print("    \(line)", highlighting: problem.rawValue, in: .red)
         }

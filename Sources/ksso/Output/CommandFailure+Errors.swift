@@ -32,18 +32,25 @@ extension CommandFailure {
     }
 
     private init(_ error: KerberosError, _ status: ExitStatus, verbose: Bool) {
-        var text = error.description
+        var text = Self.namingSignIn(error)
         if error.code == .wrongPassword, error.subject.contains("@"), !error.message.contains("keytab") {
             text += " Try again with: ksso login \(error.subject.escapedForDisplay())"
         }
-        if error.code == .ticketRefused {
-            // The ticket looks valid, so that a sign-in without --force would not replace it.
-            let advice = " Sign in again."
-            if text.hasSuffix(advice) { text.removeLast(advice.count) }
-            text += " Sign in again with: ksso login --force\(error.client.map { " \($0)" } ?? "")"
-        }
         let detail = "  libkrb5: \(error.libraryMessage) (code \(error.libraryCode))"
         self.init(status, text, details: verbose && error.libraryCode != 0 ? [detail] : [])
+    }
+
+    /// Returns the text of an error. If it ends with the advice to sign in, which a library gives without a command, the command follows.
+    private static func namingSignIn(_ error: KerberosError) -> String {
+        let text = error.description
+        // Without --force, a sign-in does not replace a ticket that looks valid.
+        let isForced = error.code != .ticketExpired && error.code != .cacheCorrupt && !text.hasSuffix(" Sign in first.")
+        let command = "ksso login\(isForced ? " --force" : "")\(error.client.map { " \($0)" } ?? "")"
+        let endings = [
+            (" Sign in again.", " Sign in again with: "), (" Sign in first.", " Sign in with: "), (", then sign in again.", ", then run: "),
+        ]
+        for (advice, start) in endings where text.hasSuffix(advice) { return "\(text.dropLast(advice.count))\(start)\(command)" }
+        return error.code == .ticketRefused ? "\(text) Sign in again with: \(command)" : text
     }
 }
 

@@ -29,7 +29,7 @@ struct DiagnosisReport {
         if let cause = diagnosis.firstFailure { return "The check \(cause.name) failed: \(cause.detail)" }
         let warnings = diagnosis.checks.count { $0.verdict == .warning }
         return warnings == 0
-            ? "All checks passed." : "No check failed; there \(warnings == 1 ? "is" : "are") \(quantity(warnings, "warning"))."
+            ? "All checks passed." : "No check failed, with \(quantity(warnings, "warning"))."
     }
 }
 

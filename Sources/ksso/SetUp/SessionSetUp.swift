@@ -180,7 +180,7 @@ extension SessionSetUp {
             Console.print("\(Self.unit): enabled")
         }
         guard isChanged else { return }
-        Console.note("Log in again, so that the session's programs share the tickets; for this shell, run: eval \"$(ksso env)\"")
+        Console.note("Log in again, so that all programs share the tickets. To share the tickets with this shell: eval \"$(ksso env)\"")
         for note in SessionLimits(environment: environment).notes { Console.note(note) }
     }
 

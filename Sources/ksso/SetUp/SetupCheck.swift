@@ -25,7 +25,7 @@ struct SetupCheck {
         let warnings = diagnosis.checks.count { $0.verdict == .warning }
         let found =
             warnings == 0
-            ? "all checks passed" : "no check failed, but there \(warnings == 1 ? "is" : "are") \(quantity(warnings, "warning"))"
+            ? "all checks passed" : "no check failed, with \(quantity(warnings, "warning"))"
         Console.print("Checked: \(found). To see each layer: ksso doctor")
         let configurations = try await ProfileSearch().runAside().configurations
         let configuration = configurations.first { $0.realm == realm } ?? configurations.first

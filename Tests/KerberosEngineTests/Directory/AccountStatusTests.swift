@@ -23,16 +23,16 @@ import Testing
         (60.0, -86_400.0, true), (60, nil, true),
         // It knows this one, with clocks that differ by some minutes.
         (60, 0, false), (60, -299, false), (60, 5000, false),
-        // The change has had its time.
+        // The replication time has passed.
         (899, -86_400, true), (900, -86_400, false),
         // The directory was read before the change.
         (-3600, -86_400, true),
     ])
-    func `a directory that precedes a change is not believed`(read: Double, changed: Double?, precedes: Bool) {
+    func `a directory that has not received a change is ignored`(read: Double, changed: Double?, precedes: Bool) {
         #expect(status(read: read, changed: changed).precedes(changeAt: Self.now, replicationTime: 900) == precedes)
     }
 
-    @Test func `a directory is believed if no change is known`() {
+    @Test func `a directory is used if no change is known`() {
         #expect(!status(read: 0, changed: nil).precedes(changeAt: nil, replicationTime: 900))
     }
 

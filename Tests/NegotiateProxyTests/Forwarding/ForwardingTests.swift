@@ -136,7 +136,7 @@ import Testing
     }
 
     /// A proxy may omit the proof, as squid does.
-    @Test func `a proxy whose proof is not valid is not believed`() async throws {
+    @Test func `a response is discarded if the proxy's proof of identity is not valid`() async throws {
         try await ScriptedServer.run { request in
             request.field("Proxy-Authorization") == nil
                 ? .response(407, [("Proxy-Authenticate", "Negotiate")])

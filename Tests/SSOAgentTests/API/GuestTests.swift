@@ -181,7 +181,7 @@ struct GuestTests {
         }
     }
 
-    @Test(.testRealm(options)) func `a refusal because of too many requests tells the client when to try again`() async throws {
+    @Test(.testRealm(options)) func `a refusal because of too many requests contains the time of the next attempt`() async throws {
         try await withGuest { agent, _ in
             let known = ["--data", #"{"url": "https://www.example.test/"}"#, "http://ksso/v1/authorize"]
             #expect(try await agent.curl(known).status == 200)

@@ -99,7 +99,7 @@ struct DomainNameTests {
     }
 
     @Test(.needsNameServer)
-    func `a controller tells the NetBIOS name of its domain`() async throws {
+    func `a controller returns the NetBIOS name of its domain`() async throws {
         let result = try await station.ksso(in: domain, "login", #"wonder\bob"#, "--password-stdin", input: "\(password)\n")
         #expect(result.output.hasPrefix("bob@AD.TEST is signed in until "), "\(result)")
     }

@@ -12,7 +12,7 @@ struct MovedTicketsTests {
     init() throws { station = try Workstation() }
 
     private static let note =
-        "Moved the tickets of alice@EXAMPLE.TEST into the agent. So that klist and other programs find them, run: eval \"$(ksso env)\"; "
+        "Moved the tickets of alice@EXAMPLE.TEST into the agent. To share the tickets with this shell: eval \"$(ksso env)\"; "
     private var served: String { "The agent serves in \(station.runtime). Stop it with: ksso agent stop\n" }
 
     @Test func `ksso agent run --background reports that it has moved the tickets, and how programs find them`() async throws {
@@ -55,7 +55,8 @@ struct MovedTicketsTests {
     @Test func `an agent in the foreground logs that it has moved the tickets`() async throws {
         try await station.signIn()
         let (_, transcript) = try await station.withAgent { _ in }
-        let line = "ksso: the tickets of alice@EXAMPLE.TEST were moved here. So that other programs find them: eval \"$(ksso env)\"\n"
+        let line =
+            "ksso: the tickets of alice@EXAMPLE.TEST were moved to the agent. To share the tickets with a shell: eval \"$(ksso env)\"\n"
         #expect(transcript == line)
     }
 }

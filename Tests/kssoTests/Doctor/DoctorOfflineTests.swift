@@ -44,7 +44,7 @@ struct DoctorOfflineTests {
             (["https://www.corp.example/"], centers, "name", "www.corp.example: this machine resolves no names."),
         ] as [([String], String, String, String)]
     )
-    func `a machine that resolves no names is told to connect, not to correct krb5.conf`(
+    func `if no name resolves, the remedy is to connect, not to correct krb5.conf`(
         arguments: [String],
         text: String,
         check: String,

@@ -43,7 +43,7 @@ struct DoctorTests {
         )
         let page = try String(contentsOfFile: repositoryFile("Sources/KerberosSSO/KerberosSSO.docc/Checks.md"), encoding: .utf8)
         let documented = page.matches(of: /(?m)^\| `(\w+)`/).map { String($0.output.1) }
-        // Nothing is said about the sites of a realm that is no domain.
+        // Nothing is said about the sites of a realm that is not an Active Directory domain.
         #expect(documented.filter { $0 != "site" } == names)
         #expect(documented.starts(with: ["profile", "configuration", "host", "name", "dns", "site", "kdc"]))
     }

@@ -49,7 +49,7 @@ struct SmartCard {
         let programs = library.folder.split(separator: "/usr/lib").first.map { "\($0)/usr/bin" } ?? "/usr/bin"
         let unpacked = "\(programs)/\(program)"
         let path = FileManager.default.isExecutableFile(atPath: unpacked) ? unpacked : try Program.path(of: program)
-        // The module may be beside the folder of the architecture.
+        // The module may be next to the folder of the architecture.
         let names = try FileManager.default.contentsOfDirectory(atPath: library.folder).filter { $0.hasSuffix("-linux-gnu") }
         let folders = ([library.folder] + names.map { "\(library.folder)/\($0)" }).joined(separator: ":")
         let result = try await realm.run(

@@ -62,11 +62,11 @@ struct SmartCardTests {
         }
     }
 
-    @Test func `a wrong PIN is tried once, and reported as such`() async throws {
+    @Test func `a wrong PIN is sent once and reported`() async throws {
         try await withCard { station, card in
             let result = try await login(station, card.identity(), pin: "9999", environment: card.environment)
-            #expect(result.exitStatus != 0 && result.errors.contains("alice@EXAMPLE.TEST: the PIN is wrong, or "), "\(result)")
-            #expect(result.errors.contains("The PIN was tried once."), "\(result)")
+            #expect(result.exitStatus != 0 && result.errors.contains("alice@EXAMPLE.TEST: the card refused the PIN, or "), "\(result)")
+            #expect(result.errors.contains("Check the PIN, which was sent once, "), "\(result)")
         }
     }
 
@@ -81,7 +81,7 @@ struct SmartCardTests {
         }
     }
 
-    @Test func `a card that was pulled is missed when the session has to be acquired again`() async throws {
+    @Test func `reacquiring a session fails if its card was removed`() async throws {
         try await withCard { station, card in
             // Only a module that the profile or krb5.conf names is loaded again.
             try station.install("CertificateIdentity: '\(card.identity())'\n" + profile())

@@ -84,7 +84,7 @@ struct RealmPlanTests {
             """
         let result = try await run(["--user", "alice:secret", "--kdcs", "2"], script: script)
         #expect(result.output == "second 0\nnone 6\nfirst 0\nthird 1\n", "\(result)")
-        #expect(result.errors == "ksso: EXAMPLE.TEST has no KDC 3: there are 2, counted from 1.\n")
+        #expect(result.errors == "ksso: EXAMPLE.TEST has no KDC 3: it has 2 KDCs, counted from 1.\n")
     }
 
     @Test func `ksso realm clock sets the clock of the KDC`() async throws {

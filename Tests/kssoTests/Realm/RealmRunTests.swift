@@ -40,7 +40,10 @@ struct RealmRunTests {
             """
         let result = try await folder.run(["--user", "alice:secret"], script: script, on: station)
         #expect(result.output.contains("! visibility: "), "\(result)")
-        #expect(result.output.contains("    For this shell: eval \"$(ksso env)\"; or for one program: ksso exec -- COMMAND\n"), "\(result)")
+        #expect(
+            result.output.contains("    To share the tickets with this shell: eval \"$(ksso env)\"; with one program: ksso exec COMMAND\n"),
+            "\(result)"
+        )
         #expect(result.output.contains("✓ visibility: ") && !result.output.contains("configure session"), "\(result)")
     }
 

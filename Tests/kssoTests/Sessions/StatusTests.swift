@@ -151,7 +151,7 @@ struct StatusTests {
         let login = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n")
         #expect(login.exitStatus == 1)
         #expect(login.errors.contains("the credential cache is damaged"), "\(login.errors)")
-        #expect(login.errors.hasSuffix("Remove it with kdestroy -c FILE:\(path), then sign in again.\n"))
+        #expect(login.errors.hasSuffix("Remove it with kdestroy -c FILE:\(path), then run: ksso login\n"))
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == data.dropLast())
         #expect(try await station.run(["kdestroy"]).exitStatus == 0)
         try await station.signIn()

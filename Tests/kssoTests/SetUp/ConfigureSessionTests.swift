@@ -33,7 +33,7 @@ struct ConfigureSessionTests {
         #expect(!FileManager.default.fileExists(atPath: environmentFile) && !FileManager.default.fileExists(atPath: profileFile))
         let installed = try await configure("--install")
         #expect(installed.output == "\(environmentFile): written\n\(profileFile): written\n", "\(installed)")
-        #expect(installed.errors.hasPrefix("Log in again, so that the session's programs share the tickets; for this shell, run: "))
+        #expect(installed.errors.hasPrefix("Log in again, so that all programs share the tickets. To share the tickets with this shell: "))
         let help = try await configure("--help").output
         for word in ["setuid programs", "rpc.gssd", "snaps"] { #expect(help.contains(word)) }
         for path in [environmentFile, profileFile] { #expect(try printed.output.contains(contents(path))) }

@@ -50,7 +50,7 @@ struct SetupTests {
             let result = try await setup(file, "--principal", "alice", "--password-stdin", input: "secret\n")
             #expect(result.exitStatus == 0, "\(result)")
             #expect(
-                result.output.hasSuffix("Checked: no check failed, but there is 1 warning. To see each layer: ksso doctor\n"),
+                result.output.hasSuffix("Checked: no check failed, with 1 warning. To see each layer: ksso doctor\n"),
                 "\(result)"
             )
         }

@@ -14,8 +14,8 @@ struct MovedTickets {
         let names = principals.joined(separator: " and ")
         let isConfigured = await SessionSetUp(environment: environment).isInstalled
         Console.note(
-            "Moved the tickets of \(names) into the agent. So that klist and other programs find them, run: eval \"$(ksso env)\"; "
-                + (isConfigured ? "or log in again." : "or, for all later sessions: ksso configure session --install")
+            "Moved the tickets of \(names) into the agent. To share the tickets with this shell: eval \"$(ksso env)\"; "
+                + (isConfigured ? "with all programs: log in again." : "with all later sessions: ksso configure session --install")
         )
     }
 }

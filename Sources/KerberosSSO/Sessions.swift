@@ -273,7 +273,7 @@ extension SingleSignOn {
     /// hours.
     ///
     /// - Returns: The account and the rules for its passwords; nil if the realm is not an Active Directory domain, or if
-    /// sign-ins do not search for its   controllers, because krb5.conf names the KDCs or the profile forbids it (`useSiteAutoDiscovery`).
+    /// sign-ins do not search for its controllers, because krb5.conf names the KDCs or the profile forbids it (`useSiteAutoDiscovery`).
     /// - Throws: `DirectoryError`; `libraryMissing` if OpenLDAP's libldap is not installed.
     public func readAccount(of session: Session) async throws(DirectoryError) -> DomainDirectory.Record? {
         try await engine.readAccount(of: session)

@@ -115,7 +115,7 @@ public final class NegotiatingHTTPClient: Sendable {
         timeout: Duration = .seconds(30),
         body: (@Sendable () async throws -> HTTPClientRequest.Body)? = nil
     ) async throws -> NegotiatedResponse {
-        let pending = PendingRequest(request, body: body.map(RequestBody.closure) ?? RequestBody(request.body))
+        let pending = PendingRequest(request, body: body.map(PendingBody.closure) ?? PendingBody(request.body))
         // AsyncHTTPClient prefers the connections of the event loop that it is called on.
         return try await eventLoops.withExecutor { executor in
             try await calls.run(within: timeout, on: executor) {

@@ -8,9 +8,9 @@ import NIOHTTP1
 struct PendingRequest: NegotiableRequest {
     /// The request without its body.
     private(set) var head: HTTPClientRequest
-    private(set) var body: RequestBody
+    private(set) var body: PendingBody
 
-    init(_ request: HTTPClientRequest, body: RequestBody) {
+    init(_ request: HTTPClientRequest, body: PendingBody) {
         head = request
         head.body = nil
         self.body = body
@@ -53,7 +53,7 @@ struct PendingRequest: NegotiableRequest {
 }
 
 /// The body of a request that may have to be sent more than once.
-enum RequestBody: Sendable {
+enum PendingBody: Sendable {
     case none
     /// The request's own body. It may be a stream that can be read only once, which AsyncHTTPClient does not expose.
     case unread(HTTPClientRequest.Body)
@@ -63,7 +63,7 @@ enum RequestBody: Sendable {
     case closure(@Sendable () async throws -> HTTPClientRequest.Body)
 
     init(_ body: HTTPClientRequest.Body?) {
-        self = body.map(RequestBody.unread) ?? .none
+        self = body.map(PendingBody.unread) ?? .none
     }
 
     /// Whether the body can be sent a second time.
@@ -86,7 +86,7 @@ enum RequestBody: Sendable {
     ///
     /// A body in one piece is already in memory, so that holding it costs nothing; the limit applies to one in several pieces. Throws
     /// `bodyNotReplayable` beyond it, or the body's own error.
-    func replayable(upTo limit: Int, for origin: Origin) async throws -> RequestBody {
+    func replayable(upTo limit: Int, for origin: Origin) async throws -> PendingBody {
         guard case .unread(let body) = self else { return self }
         // The body may block, as a file does, which must not stop an event loop.
         return try await withTaskExecutorPreference(globalConcurrentExecutor) {

@@ -29,7 +29,7 @@ struct ProfileRemove: AsyncParsableCommand {
         let search = ProfileSearch()
         let path = try path(search)
         let content = await BlockingCall.run { (try? Profile(contentsOf: path))?.configurations ?? [] }
-        try FileRemoval.remove(path)
+        try AtomicFile.remove(path)
         Console.print("\(path): removed")
         for configuration in content {
             Console.print("    \(configuration.realm): \(configuration.hosts.map(\.description).joined(separator: " "))")

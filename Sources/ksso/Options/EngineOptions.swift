@@ -1,3 +1,4 @@
+internal import ActiveDirectory
 internal import ArgumentParser
 internal import CommandSupport
 internal import ExtensionProfile
@@ -7,6 +8,7 @@ internal import KerberosEngine
 internal import KerberosSSO
 internal import SSOAgentClient
 internal import SystemSupport
+internal import TLSChannelBinding
 
 /// How a command opens the profiles and the engine.
 struct EngineOptions {
@@ -104,5 +106,16 @@ extension CommandFailure {
     fileprivate func naming(_ kept: KeptTickets?) -> CommandFailure {
         guard let kept, status == .notSignedIn, !message.isEmpty, message != kept.sentence else { return self }
         return CommandFailure(status, message, details: details + [kept.note])
+    }
+}
+
+extension DomainDirectory.Options {
+    /// The options of this program: with TLS, the sign-in is bound to the connection.
+    static var boundToTLS: DomainDirectory.Options {
+        var options = DomainDirectory.Options()
+        options.channelBindings = { certificate in
+            (try? TLSServerEndPoint(certificate: certificate)).map { ChannelBindings(applicationData: $0.applicationData) }
+        }
+        return options
     }
 }

@@ -42,14 +42,14 @@ struct StoredPrincipals {
         case .entries:
             Console.print("\(file.path): removed \(names.joined(separator: ", ")); the other lines are kept")
         case .wholeFile:
-            try FileRemoval.remove(file.path)
+            try AtomicFile.remove(file.path)
             Console.print("\(file.path): removed")
         }
         return try forget(true)
     }
 
     private func forget(_ isRemoved: Bool) throws(CommandFailure) -> Bool {
-        if FileManager.default.fileExists(atPath: recordPath) { try FileRemoval.remove(recordPath) }
+        if FileManager.default.fileExists(atPath: recordPath) { try AtomicFile.remove(recordPath) }
         return isRemoved
     }
 }

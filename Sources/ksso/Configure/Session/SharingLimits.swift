@@ -4,7 +4,7 @@ internal import Foundation
 internal import SystemSupport
 
 /// The programs that cannot share the tickets, because environment variables do not configure them.
-struct SessionLimits {
+struct SharingLimits {
     let environment: [String: String]
 
     /// All of them, for the help.

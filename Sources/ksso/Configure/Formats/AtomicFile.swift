@@ -59,3 +59,12 @@ enum AtomicFile {
         CommandFailure(.failed, "\(path): the file cannot be written: \(String(cString: strerror(errno))).")
     }
 }
+
+extension AtomicFile {
+    /// Removes a file, or a symbolic link.
+    static func remove(_ path: String) throws(CommandFailure) {
+        guard unlink(path) == 0 else {
+            throw CommandFailure(.failed, "\(path): the file cannot be removed: \(String(cString: strerror(errno))).")
+        }
+    }
+}

@@ -181,7 +181,7 @@ extension SessionSetUp {
         }
         guard isChanged else { return }
         Console.note("Log in again, so that all programs share the tickets. To share the tickets with this shell: eval \"$(ksso env)\"")
-        for note in SessionLimits(environment: environment).notes { Console.note(note) }
+        for note in SharingLimits(environment: environment).notes { Console.note(note) }
     }
 
     /// What ``install()`` would change, in order.

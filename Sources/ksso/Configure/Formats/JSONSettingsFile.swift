@@ -89,7 +89,7 @@ struct JSONSettingsFile: SettingsFile {
             _ = document.set(nil, at: Self.path(key))
         }
         if document == .object([]), additions.isCreated {
-            try FileRemoval.remove(path)
+            try AtomicFile.remove(path)
         } else if document != former {
             try write(document)
         }

@@ -106,7 +106,7 @@ struct MarkedFile: SettingsFile {
             try write(rest)
             return .settings
         }
-        try FileRemoval.remove(path)
+        try AtomicFile.remove(path)
         return .file
     }
 

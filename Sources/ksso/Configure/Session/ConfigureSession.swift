@@ -11,7 +11,7 @@ struct ConfigureSession: AsyncParsableCommand {
             services, otherwise from the shell's profile. Existing lines of these files are kept. Log in again afterwards. --uninstall \
             removes what --install wrote, and nothing else.
 
-            \(SessionLimits.text)
+            \(SharingLimits.text)
 
             EXAMPLES:
               ksso configure session --install
@@ -45,7 +45,7 @@ struct ConfigureSession: AsyncParsableCommand {
             Console.print("# \(file.path)")
             Console.print(lines: file.text)
         }
-        for note in SessionLimits(environment: setUp.environment).notes { Console.print("# \(note)") }
+        for note in SharingLimits(environment: setUp.environment).notes { Console.print("# \(note)") }
     }
 
     private func report(_ results: [SessionCheck.Result]) throws(CommandFailure) {

@@ -32,6 +32,7 @@ test: packages
 check: packages
 	Scripts/check
 	$(MAKE) release
+	Tests/Packages/check-release dist .build/release/ksso .build/release/ksso-realm
 	Tests/Packages/run dist
 	Tests/System/run .build/release/ksso
 	! readelf -d .build/release/ksso .build/release/ksso-realm | grep 'NEEDED.*libswift' # no package provides it

@@ -1,7 +1,7 @@
 public import Kerberos
 internal import SystemSupport
 
-/// The directory (LDAP) of an Active Directory domain, which tells users about their own accounts: when the password expires, whether the
+/// The directory (LDAP) of an Active Directory domain, in which users can read their own accounts: when the password expires, whether the
 /// account is locked, where the home directory is.
 ///
 /// A reading signs in with a ticket for the controller, and encrypts the connection with its key, or by TLS. It needs OpenLDAP's libldap,

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// The file of certificates of authorities that controllers' certificates are checked with.
 ///
-/// libldap also reads a file in the current folder, which another user may have written. So it is told which file to use.
+/// libldap also reads a file in the current folder, which another user may have written. So the file to use is set explicitly.
 enum TrustedAuthorities {
     private static let configurations = ["/etc/ldap/ldap.conf", "/etc/openldap/ldap.conf"]
     private static let system = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"]

@@ -41,7 +41,7 @@ package final class Agent: Sendable {
         /// The program file was replaced, and systemd starts the new program.
         case replaced
         /// The program file at this path was replaced, and this process is to execute the new program. The sockets keep listening. The
-        /// variable ``socketsVariable``, set to `sockets`, tells the new program which descriptors they are.
+        /// variable ``socketsVariable``, set to `sockets`, lists their descriptors for the new program.
         case restart(path: String, sockets: String)
     }
 

@@ -2,7 +2,7 @@ internal import Dispatch
 package import Foundation
 internal import SystemSupport
 
-/// A Unix socket at which a running command tells its state: each connection gets one document and is closed.
+/// A Unix socket at which a running command reports its state: each connection gets one document and is closed.
 package struct UnixAnswerSocket: Sendable {
     private let path: String
     private let descriptor: Int32

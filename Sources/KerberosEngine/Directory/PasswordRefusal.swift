@@ -9,7 +9,7 @@ extension AccountReadings {
     /// How long a refused password change waits for the rules of the domain.
     private static let limit = Duration.seconds(3)
 
-    /// The refusal of a new password with the rules of the domain, if its directory tells them to a session of the principal.
+    /// The refusal of a new password with the rules of the domain, if a session of the principal can read them in its directory.
     func explaining(_ refusal: KerberosError, of principal: Principal) async -> KerberosError {
         guard let session = try? await store.read().sessions(of: principal).first(where: \.isSignedIn) else { return refusal }
         let record = await firstResult(within: Self.limit, cancelsLateWork: false) { try? await self.read(session) }

@@ -142,7 +142,7 @@ extension KerberosExtension {
     /// - Parameters:
     ///   - wanted: The principal; nil accepts any session of the realm.
     ///   - standard: The principal that signs in if none is wanted and there is no session; nil is the realm's default one.
-    /// - Throws: `KerberosError`; `kdcUnreachable` and the like, because a sign-in would fail for the same reason, after the same wait.
+    /// - Throws: `KerberosError`; `kdcUnreachable` and similar errors, because a sign-in would fail for the same reason.
     private func need(
         of wanted: Principal?,
         orDefaultOf realm: String,

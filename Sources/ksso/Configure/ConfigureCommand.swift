@@ -33,7 +33,7 @@ struct SettingsOptions: ParsableArguments {
     var check = false
     @Flag(help: "Remove what --install wrote.")
     var uninstall = false
-    @Flag(help: "Change files that have settings of others without asking.")
+    @Flag(help: "Change files that contain other settings without asking.")
     var yes = false
     @Option(
         name: .long,

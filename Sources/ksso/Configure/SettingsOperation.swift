@@ -26,7 +26,7 @@ struct SettingsOperation {
         if findings.contains(where: { $0.kind != .ok }) { throw CommandFailure(.failed) }
     }
 
-    /// Writes the files. Asks first if a file with settings of others changes.
+    /// Writes the files. Asks first if a file that contains other settings changes.
     ///
     /// - Parameter isAgreed: Whether the user has agreed in advance.
     func install(isAgreed: Bool) async throws {

@@ -14,7 +14,7 @@ struct ConfigureUserTests {
         try station.install(profile(hosts: [".corp.example"]))
     }
 
-    /// A file with settings of others, and a line that `ksso` adds.
+    /// A file with other settings, and a line that `ksso` adds.
     struct Sample: Sendable, CustomTestStringConvertible {
         let program: String
         let path: String
@@ -75,7 +75,7 @@ struct ConfigureUserTests {
     private func contents(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
 
     @Test(arguments: samples)
-    func `the settings of others are kept, and --uninstall restores the file`(_ sample: Sample) async throws {
+    func `other settings are kept, and --uninstall restores the file`(_ sample: Sample) async throws {
         let path = try file(of: sample)
         let missing = try await configure(sample.program, "--check")
         #expect(missing.exitStatus == 1 && missing.output.contains("missing: \(path)"), "\(missing)")

@@ -80,8 +80,8 @@ struct ChromiumSettings: SignOnSettings {
 
     var notes: [String] {
         var notes = [
-            "A running Chromium reloads its policies at chrome://policy. In new user data, the first page that asks for a ticket is refused: "
-                + "reload it."
+            "A running Chromium reloads its policies at chrome://policy. With a new browser profile, it refuses the first page that "
+                + "asks for a ticket: reload the page."
         ]
         if !context.unconditionalDelegationHosts.isEmpty {
             notes.append(

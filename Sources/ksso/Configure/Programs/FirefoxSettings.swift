@@ -58,7 +58,7 @@ struct FirefoxSettings: SignOnSettings {
         if !context.delegationHosts.isEmpty {
             notes.append(
                 "DelegationHosts is not written, because Firefox delegates without the KDC's approval: "
-                    + "Delegated has only the hosts of UnconditionalDelegationHosts."
+                    + "its policy Delegated contains only the hosts of UnconditionalDelegationHosts."
             )
         }
         return notes + [ChromiumSettings.sandboxNote]

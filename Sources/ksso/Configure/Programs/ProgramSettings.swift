@@ -69,14 +69,14 @@ extension ProgramSettings {
     }
 }
 
-/// A file with settings of this project, perhaps among settings of others.
+/// A file with settings of this project, which may also contain other settings.
 protocol SettingsFile: Sendable {
     var path: String { get }
     /// The settings of this project, as a person reads them.
     var text: String { get }
     /// What ``install()`` of this or an earlier program wrote and is still there; nil if nothing is.
     var installedText: String? { get }
-    /// Whether the file may also have settings of others.
+    /// Whether the file may also contain other settings.
     var isShared: Bool { get }
     /// What `--check` reports if the settings are not there.
     var missingText: String { get }
@@ -86,7 +86,7 @@ protocol SettingsFile: Sendable {
     ///
     /// - Throws: `CommandFailure` if a setting of others is in the way, or the file cannot be read.
     func pendingChange() throws(CommandFailure) -> SettingsChange?
-    /// Writes the settings. The settings of others stay.
+    /// Writes the settings, and keeps the other settings of the file.
     ///
     /// - Returns: False if they were already there.
     func install() throws(CommandFailure) -> Bool

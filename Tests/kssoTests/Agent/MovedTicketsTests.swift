@@ -18,7 +18,7 @@ struct MovedTicketsTests {
     @Test func `ksso agent run --background reports that it has moved the tickets, and how programs find them`() async throws {
         try await station.signIn()
         try await station.withBackgroundAgent { result in
-            let advice = "or, for all later sessions: ksso configure session --install\n"
+            let advice = "with all later sessions: ksso configure session --install\n"
             #expect(result == CommandResult(exitStatus: 0, output: served, errors: Self.note + advice))
             #expect(try await station.run(["klist", "-s"]).exitStatus == 1)
             let list = try await station.run(["sh", "-c", "eval \"$(ksso env)\"; klist"])
@@ -30,7 +30,7 @@ struct MovedTicketsTests {
         #expect(try await station.ksso("configure", "session", "--install").exitStatus == 0)
         try await station.signIn()
         try await station.withBackgroundAgent { result in
-            #expect(result == CommandResult(exitStatus: 0, output: served, errors: "\(Self.note)or log in again.\n"))
+            #expect(result == CommandResult(exitStatus: 0, output: served, errors: "\(Self.note)with all programs: log in again.\n"))
         }
     }
 

@@ -227,12 +227,12 @@ struct DoctorServerTests {
             let visibility = try check("visibility", diagnosis)
             #expect(visibility.verdict == .warning)
             #expect(visibility.detail.contains(station.cache))
-            #expect(visibility.remedy?.hasPrefix("Configure the session: ksso configure session --install; ") == true, "\(visibility)")
+            #expect(visibility.remedy?.hasPrefix("Configure the session: ksso configure session --install\n") == true, "\(visibility)")
             // This shell was started before.
             #expect(try await station.ksso("configure", "session", "--install").exitStatus == 0)
             let again = try check("visibility", try await diagnose())
             #expect(again.verdict == .warning)
-            #expect(again.remedy?.hasPrefix("The session is configured, but this shell does not use it: log out and in again; ") == true)
+            #expect(again.remedy?.hasPrefix("The session is configured, but this shell does not use it: log out and in again.\n") == true)
             #expect(again.remedy?.contains("--install") == false && again.remedy?.contains("configure session --check") == true, "\(again)")
         }
     }

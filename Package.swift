@@ -233,8 +233,7 @@ let package = Package(
             name: "TestSupport",
             dependencies: [
                 "SystemSupport", "SignOnPolicy", "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos", "KerberosEngine",
-                "KerberosTesting",
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                "KerberosTesting", .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
             ] + nio("NIOCore", "NIOHTTP1", "NIOPosix"),
             path: "Tests/TestSupport",

@@ -24,8 +24,8 @@ extension KerberosExtension {
         try await signIns.store.makeDefault(principal)
     }
 
-    /// Ends sessions, destroys their tickets, and removes the stored passwords of their principals. A ticket of theirs that is being renewed
-    /// is discarded.
+    /// Ends sessions, destroys their tickets, and removes the stored passwords of their principals. A ticket of theirs that is being
+    /// renewed is discarded.
     @discardableResult
     package func signOut(
         _ principal: Principal? = nil,

@@ -120,8 +120,8 @@ package final class KerberosExtension: CredentialExtension {
         return operation == .refresh ? try await refresh(session) : session
     }
 
-    /// Ends the session that would answer for a plan. Acquires no ticket. Without a session, removes the password with which the next request
-    /// would sign in.
+    /// Ends the session that would answer for a plan. Acquires no ticket. Without a session, removes the password with which the next
+    /// request would sign in.
     private func signOut(for plan: AuthorizationPlan, principal name: String?) async throws(KerberosError) {
         let present = try await source.present(for: plan, principal: name)
         var principal = present?.principal

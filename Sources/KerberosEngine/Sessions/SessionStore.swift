@@ -232,8 +232,8 @@ extension SessionStore {
         return try await session(writtenTo: target, among: list)
     }
 
-    /// The cache for a principal's tickets with its contents, and all sessions. The caches are read again if those that were read before the
-    /// sign-in have changed, because another program may have signed in meanwhile.
+    /// The cache for a principal's tickets with its contents, and all sessions. The caches are read again if those that were read before
+    /// the sign-in have changed, because another program may have signed in meanwhile.
     private func target(
         for principal: Principal,
         named cache: CredentialCacheName?,

@@ -122,7 +122,7 @@ final class KeytabSignIn: Sendable {
     func hasSignedIn(realm: String, principal name: String?) async -> Bool {
         guard let own = try? await principal(in: current.value) else { return false }
         if let name {
-            guard let wanted = try? await current.value.principal(name, realm: realm), wanted == own else { return false }
+            guard let wanted = try? await current.value.names.principal(name, realm: realm), wanted == own else { return false }
         } else if own.realm != realm {
             return false
         }

@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import Synchronization
 
-/// The proxy's own connections to loopback addresses, of which the kernel says that they belong to the proxy's user, whoever asked for them.
+/// The proxy's own connections to loopback addresses. To the kernel they belong to the proxy's user, whoever asked for them.
 final class OwnConnections: Sendable {
     private struct State {
         var names: [TCPSocketName: Int] = [:]

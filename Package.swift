@@ -228,7 +228,6 @@ let package = Package(
             swiftSettings: settings,
             linkerSettings: programLinkerSettings
         ),
-
         .target(
             name: "TestSupport",
             dependencies: [

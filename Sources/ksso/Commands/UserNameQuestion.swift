@@ -4,6 +4,7 @@ internal import Foundation
 internal import Kerberos
 internal import KerberosEngine
 internal import KerberosSSO
+internal import SignOnPolicy
 internal import SystemSupport
 
 /// The user's name in a realm, for a sign-in without a principal: if the KDC does not know the name of the account, the user is asked for

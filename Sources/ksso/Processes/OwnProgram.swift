@@ -1,6 +1,5 @@
-// For `stat`, which the compiler finds in this module.
-internal import CDispatch
 internal import Foundation
+internal import SystemSupport
 
 /// The name of this program for files that outlive the process.
 enum OwnProgram {
@@ -37,8 +36,7 @@ enum OwnProgram {
     static func isExecutable(_ path: String) -> Bool { access(path, X_OK) == 0 }
 
     private static func isSelf(_ path: String) -> Bool {
-        var (own, other) = (stat(), stat())
-        guard stat("/proc/self/exe", &own) == 0, stat(path, &other) == 0 else { return false }
-        return own.st_dev == other.st_dev && own.st_ino == other.st_ino && isExecutable(path)
+        guard let own = FileIdentity(path: "/proc/self/exe", followsLinks: true) else { return false }
+        return FileIdentity(path: path, followsLinks: true) == own && isExecutable(path)
     }
 }

@@ -1,12 +1,11 @@
 internal import ArgumentParser
-// For `stat`, which the compiler finds in this module.
-internal import CDispatch
 internal import CommandSupport
 internal import Foundation
 internal import KerberosEngine
 internal import KerberosSSO
 internal import SSOAgent
 internal import SSOAgentClient
+internal import SystemSupport
 
 struct AgentRun: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -245,8 +244,7 @@ struct AgentRun: AsyncParsableCommand {
 
     /// The path of standard error, if it is a regular file.
     private static var logFile: String? {
-        var status = stat()
-        guard fstat(STDERR_FILENO, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        guard FileStatus(descriptor: STDERR_FILENO)?.isFile == true else { return nil }
         return try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(STDERR_FILENO)")
     }
 

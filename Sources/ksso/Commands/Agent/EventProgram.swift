@@ -1,5 +1,3 @@
-// For `stat`, which the compiler finds in this module.
-internal import CDispatch
 internal import CommandSupport
 internal import Foundation
 internal import SSOAgent
@@ -30,12 +28,11 @@ struct EventProgram: Sendable {
         guard path.hasPrefix("/") else {
             throw CommandFailure(.usage, "--on-event \(path): the path must be absolute, because the program is started without a shell.")
         }
-        var status = stat()
-        guard stat(path, &status) == 0 else {
+        guard let status = FileStatus(path: path) else {
             let reason = errno == ENOENT ? "there is no such program" : String(cString: strerror(errno))
             throw CommandFailure(.failed, "\(path): \(reason). Give --on-event the path of an executable program.")
         }
-        guard status.st_mode & S_IFMT == S_IFREG else {
+        guard status.isFile else {
             throw CommandFailure(.failed, "\(path): this is not a file. Give --on-event the path of an executable program.")
         }
         guard access(path, X_OK) == 0 else {

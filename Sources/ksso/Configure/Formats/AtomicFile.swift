@@ -1,6 +1,6 @@
-internal import CDispatch
 internal import CommandSupport
 internal import Foundation
+internal import SystemSupport
 
 /// Replaces files as a whole, so that no program reads half of one, and a failure leaves the former file.
 enum AtomicFile {
@@ -36,14 +36,13 @@ enum AtomicFile {
 
     /// Gives a draft the mode and the owner of the file that it replaces.
     private static func adopt(_ path: String, _ draft: Int32, mode: mode_t?) -> Bool {
-        var former = stat()
-        guard stat(path, &former) == 0 else {
+        guard let former = FileStatus(path: path) else {
             let mask = umask(0)
             umask(mask)
             return fchmod(draft, mode ?? (0o666 & ~mask)) == 0
         }
-        if former.st_uid != geteuid(), fchown(draft, former.st_uid, former.st_gid) != 0 { return false }
-        return fchmod(draft, former.st_mode & 0o7777) == 0
+        if former.owner != geteuid(), fchown(draft, former.owner, former.group) != 0 { return false }
+        return fchmod(draft, mode_t(former.permissions)) == 0
     }
 
     /// Creates a folder with its parents.

@@ -1,6 +1,6 @@
-internal import CDispatch
 internal import CommandSupport
 internal import Foundation
+internal import SystemSupport
 
 /// A text file that contains lines of this project between two marks.
 struct MarkedFile: SettingsFile {
@@ -113,8 +113,7 @@ struct MarkedFile: SettingsFile {
     /// Whether the file may be removed if it is empty: not a symbolic link, and not one of the files for which bash ignores ~/.profile,
     /// even if they are empty.
     private var isRemovable: Bool {
-        var status = stat()
-        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
+        guard FileStatus(path: path, followsLinks: false)?.isFile == true else { return false }
         return ![".bash_profile", ".bash_login"].contains(URL(fileURLWithPath: path).lastPathComponent)
     }
 

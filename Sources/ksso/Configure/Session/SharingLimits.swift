@@ -1,5 +1,3 @@
-// For `stat`, which the compiler finds in this module.
-internal import CDispatch
 internal import Foundation
 internal import SystemSupport
 
@@ -53,9 +51,8 @@ struct SharingLimits {
 
     /// Whether a program runs as another user than this one, so that the C library hides the environment's settings from it.
     private func isSetuid(_ path: String) -> Bool {
-        var status = stat()
-        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
-        return status.st_mode & S_ISUID != 0 && status.st_uid != geteuid() && access(path, X_OK) == 0
+        guard let status = FileStatus(path: path), status.isFile else { return false }
+        return status.setsUser && status.owner != geteuid() && access(path, X_OK) == 0
     }
 
     /// Whether a program names libkrb5 or its GSSAPI library. The names of libraries are plain text in an executable file.

@@ -32,13 +32,14 @@ struct CallerIdentity: Sendable, Hashable {
 
     /// Returns the unit named by the control group that systemd assigned to the process (cgroups(7)).
     static func unit(inControlGroups text: String) -> String? {
-        // By bytes: a carriage return before the end of a line would join it with the next one.
-        for line in text.utf8.split(separator: UInt8(ascii: "\n")).map(Substring.init) {
-            let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
-            guard parts.count == 3, parts[0] == "0" || parts[1] == "name=systemd" else { continue }
-            if let unit = parts[2].split(separator: "/").last(where: { $0.hasSuffix(".service") || $0.hasSuffix(".scope") }) {
-                return String(unit)
+        // By bytes: a combining character joins a separator, and a carriage return the end of a line, to one `Character`.
+        for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
+            let parts = line.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
+            guard parts.count == 3, parts[0].elementsEqual("0".utf8) || parts[1].elementsEqual("name=systemd".utf8) else { continue }
+            let unit = parts[2].split(separator: UInt8(ascii: "/")).last { part in
+                [".service", ".scope"].contains { part.suffix($0.utf8.count).elementsEqual($0.utf8) }
             }
+            if let unit { return String(Substring(unit)) }
         }
         return nil
     }

@@ -212,6 +212,7 @@ import Testing
             ("0::/user.slice/user-1000.slice/user@1000.service/app.slice/backup.service\n", "backup.service"),
             ("0::/system.slice/nginx.service/worker\n", "nginx.service"), ("0::/user.slice/session-2.scope\n", "session-2.scope"),
             ("12:cpu:/x.service\n1:name=systemd:/system.slice/old.service\n", "old.service"), ("0::/\n", nil), ("", nil), ("nonsense", nil),
+            ("0::/a.service/\u{301}b.service\n", "\u{301}b.service"),
             // A group's name may end with a carriage return, and does not hide the next line.
             ("1:name=systemd:/a\r\n0::/b.service\n", "b.service"),
         ] as [(String, String?)]

@@ -50,6 +50,14 @@ import Testing
         #expect(allowed.code == .empty)
     }
 
+    @Test(arguments: ["ar\u{1B}[2Jray", "arr\u{202E}ay", String(repeating: "x", count: 100_000)])
+    func `a message quotes a property list in one short line without control characters`(_ tag: String) throws {
+        let text = "<plist version=\"1.0\"><\(tag)></\(tag)></plist>"
+        let error = try #require(throws: ProfileError.self) { try Profile(data: Data(text.utf8), source: "a.plist") }
+        #expect(error.reason.contains("unknown tag") && error.message.utf8.count < 500)
+        #expect(!error.message.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x202E })
+    }
+
     @Test func `bytes that are not UTF-8 are refused`() throws {
         let error = try #require(throws: ProfileError.self) { try Profile(data: Data([0x52, 0xFF, 0xFE]), source: "a.yaml") }
         #expect(error.code == .malformed)

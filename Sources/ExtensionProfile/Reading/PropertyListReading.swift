@@ -1,4 +1,5 @@
 public import Foundation
+internal import SystemSupport
 
 extension ProfileValue {
     /// The maximum nesting of values. A profile needs six levels.
@@ -33,11 +34,11 @@ extension ProfileValue {
         }
     }
 
-    /// The parser's message, which is in the underlying error if there is one.
+    /// The parser's message, which is in the underlying error if there is one. It quotes the file, so it is escaped and shortened.
     private static func detail(_ error: any Error) -> String {
-        guard case DecodingError.dataCorrupted(let context) = error else { return error.localizedDescription }
+        guard case DecodingError.dataCorrupted(let context) = error else { return error.localizedDescription.escapedForDisplay(limit: 200) }
         let underlying = (context.underlyingError as? NSError)?.userInfo["NSDebugDescription"] as? String
-        return underlying ?? context.debugDescription
+        return (underlying ?? context.debugDescription).escapedForDisplay(limit: 200)
     }
 }
 

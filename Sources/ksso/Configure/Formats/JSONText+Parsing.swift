@@ -77,7 +77,8 @@ extension JSONText {
             return .array(elements)
         }
 
-        /// A string, a number, a Boolean or null. JSONDecoder decides whether it is one.
+        /// A string, a number, a Boolean or null. Foundation decides whether it is one, and gets nothing that it could take for another
+        /// encoding, such as a byte order mark.
         mutating func scalar() throws(SyntaxError) -> String {
             skipSpace()
             let start = position
@@ -86,10 +87,11 @@ extension JSONText {
                 while let byte = next, byte != UInt8(ascii: "\"") { position += byte == UInt8(ascii: "\\") ? 2 : 1 }
                 position += 1
             } else {
-                while let byte = next, byte > 0x20, !Array(",:[]{}\"".utf8).contains(byte) { position += 1 }
+                while let byte = next, byte > 0x20, byte < 0x7F, !Array(",:[]{}\"".utf8).contains(byte) { position += 1 }
             }
             guard start < position, position <= bytes.count else { throw error }
             let text = bytes[start..<position]
+            guard text.allSatisfy({ $0 >= 0x20 }) else { throw error }
             let isValid = (try? JSONSerialization.jsonObject(with: Data(text), options: .fragmentsAllowed)) != nil
             guard isValid, let scalar = String(validating: text, as: UTF8.self) else { throw error }
             return scalar

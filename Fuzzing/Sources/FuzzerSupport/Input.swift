@@ -11,6 +11,15 @@ public struct Input {
     /// The next byte; 0 at the end.
     public mutating func byte() -> UInt8 { bytes.popFirst() ?? 0 }
 
+    /// The kind of the input out of `count`, by its first byte: 0 for the digit 0, so that a corpus stays readable.
+    public mutating func kind(of count: Int) -> Int { Int(byte() &- UInt8(ascii: "0")) % count }
+
+    /// All remaining bytes.
+    public mutating func rest() -> [UInt8] {
+        defer { bytes = [] }
+        return Array(bytes)
+    }
+
     /// The next text, as bytes.
     public mutating func textBytes() -> [UInt8] {
         let end = bytes.firstIndex(of: 0x1E) ?? bytes.endIndex
@@ -27,6 +36,11 @@ public struct Input {
         while !isEmpty { texts.append(text()) }
         return texts
     }
+}
+
+/// Splits bytes into parts of equal length, as a connection might.
+public func parts(of bytes: [UInt8], length: Int) -> [ArraySlice<UInt8>] {
+    stride(from: 0, to: bytes.count, by: max(1, length)).map { bytes[$0..<min($0 + max(1, length), bytes.count)] }
 }
 
 /// Ends the run with a finding if the condition is false. Unlike `precondition` it prints the message in an optimized build.

@@ -9,8 +9,8 @@ import SignOnPolicy
 @testable import SSOAgent
 @testable import SSOAgentClient
 
-/// Fuzzes what clients send to the agent and the agent to clients, and what the agent reads from the kernel, from caches and from a pinentry
-/// program. The first byte selects the kind of the rest.
+/// Fuzzes what clients send to the agent and the agent to clients, and what the agent reads from the kernel, caches and a
+/// pinentry program. The first byte selects the kind of the rest.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     var input = Input(start, count)

@@ -35,22 +35,25 @@ private func checkServices(_ bytes: [UInt8]) {
     }
 }
 
-/// The SRV records that libresolv reads; nil if it refuses the response.
+/// The SRV records that libresolv reads; nil if it refuses the response or one of its records, such as for the name of its owner, which is
+/// not read here.
 private func referenceRecords(_ bytes: [UInt8]) -> [ServiceRecord]? {
     var handle = ns_msg()
     return bytes.withUnsafeBufferPointer { buffer -> [ServiceRecord]? in
         guard let base = buffer.baseAddress, bytes.count <= 65535, ns_initparse(base, CInt(buffer.count), &handle) == 0 else { return nil }
         let count = bytes.count >= 8 ? Int(bytes[6]) << 8 | Int(bytes[7]) : 0
-        return (0..<count).compactMap { index in
+        var records: [ServiceRecord] = []
+        for index in 0..<count {
             var record = ns_rr()
-            guard ns_parserr(&handle, ns_s_an, CInt(index), &record) == 0, record.type == 33, record.rdlength > 6 else { return nil }
-            guard let data = record.rdata else { return nil }
+            guard ns_parserr(&handle, ns_s_an, CInt(index), &record) == 0 else { return nil }
+            guard record.type == 33, record.rdlength > 6, let data = record.rdata else { continue }
             var name = [CChar](repeating: 0, count: 1025)
-            guard dn_expand(base, base + buffer.count, data + 6, &name, CInt(name.count)) >= 0 else { return nil }
+            guard dn_expand(base, base + buffer.count, data + 6, &name, CInt(name.count)) >= 0 else { continue }
             func number(_ offset: Int) -> UInt16 { UInt16(data[offset]) << 8 | UInt16(data[offset + 1]) }
             let target = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            return ServiceRecord(priority: number(0), weight: number(2), port: number(4), target: target)
+            records.append(ServiceRecord(priority: number(0), weight: number(2), port: number(4), target: target))
         }
+        return records
     }
 }
 

@@ -6,8 +6,8 @@ import HTTPTypes
 @testable import NegotiateProxy
 @testable import SignOnPolicy
 
-/// Fuzzes redirects, what the local proxy changes in reverse mode, and what it reads from the kernel and from the process that evaluates PAC
-/// files. The first byte selects the kind of the rest.
+/// Fuzzes redirects, what the local proxy changes in reverse mode, and what it reads from the kernel and the process that evaluates
+/// PAC files. The first byte selects the kind of the rest.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     var input = Input(start, count)

@@ -120,7 +120,7 @@ private func checkControlGroups(_ bytes: [UInt8]) {
 
 private func checkAssuan(_ bytes: [UInt8], _ text: String) {
     switch AssuanLine(bytes) {
-    case .data(let data): check(data.count + 2 <= bytes.count, "there is more data than the line has")
+    case .data(let data): check(data.count <= max(0, bytes.count - 2), "there is more data than the line has")
     case .failed(let code): check(code <= 0xFFFF, "\(code) is no error code")
     default: break
     }

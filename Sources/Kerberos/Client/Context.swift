@@ -10,7 +10,7 @@ internal import Synchronization
 /// Owns one `krb5_context`, created from a realm's own profile. Not Sendable: it is confined to one actor or one lock.
 final class Context {
     let raw: krb5_context
-    private let traceSink: TraceSink?
+    private let traceSink: TraceSink
     /// Keeps alive the object that libkrb5 has a pointer to.
     var replies: ReplyNote?
     /// The cache of the ticket used as FAST armor.
@@ -26,13 +26,15 @@ final class Context {
         }
         self.raw = raw
         armorCache = configuration.armorCache
-        traceSink = trace.map(TraceSink.init)
-        if let traceSink {
+        traceSink = TraceSink(trace)
+        let usesProxy = (try? values(["realms", configuration.realm, "kdc"]))?.contains { $0.hasPrefix("https://") } ?? false
+        // With a callback, libkrb5 writes no trace to the file of KRB5_TRACE.
+        if trace != nil || usesProxy && !Self.isTracedToFile {
             krb5_set_trace_callback(
                 raw,
                 { _, info, data in
                     guard let info, let message = info.pointee.message, let data else { return }
-                    Unmanaged<TraceSink>.fromOpaque(data).takeUnretainedValue().write(String(cString: message))
+                    Unmanaged<TraceSink>.fromOpaque(data).takeUnretainedValue().receive(String(cString: message))
                 },
                 Unmanaged.passUnretained(traceSink).toOpaque()
             )
@@ -46,6 +48,21 @@ final class Context {
         ProcessEnd.free { krb5_free_context(raw) }
     }
 
+    /// Runs a call that may contact a KDC. If the certificate of a KDC proxy was refused, its error says so.
+    ///
+    /// libkrb5's TLS plugin reports the reason only in the trace.
+    func namingProxyRefusals<Value>(_ body: () throws(KerberosError) -> Value) throws(KerberosError) -> Value {
+        traceSink.refusal = nil
+        do throws(KerberosError) {
+            return try body()
+        } catch  where [.kdcUnreachable, .realmUnknown].contains(error.code) {
+            throw traceSink.refusal.map { error.saying($0.sentence) } ?? error
+        }
+    }
+
+    /// Whether the user asked libkrb5 to write its trace to a file.
+    private static var isTracedToFile: Bool { getenv("KRB5_TRACE").map { $0.pointee != 0 } ?? false }
+
     /// Throws the error for a status other than 0, with its complete text.
     func check(
         _ status: krb5_error_code,
@@ -57,10 +74,18 @@ final class Context {
     }
 }
 
-/// Holds the closure for libkrb5's trace messages, because C takes a plain pointer.
+/// Receives libkrb5's trace messages, on the thread of the context.
 private final class TraceSink {
-    let write: @Sendable (String) -> Void
-    init(_ write: @escaping @Sendable (String) -> Void) { self.write = write }
+    private let write: (@Sendable (String) -> Void)?
+    /// Why the certificate of a KDC proxy was refused during the current call.
+    var refusal: ProxyRefusal?
+
+    init(_ write: (@Sendable (String) -> Void)?) { self.write = write }
+
+    func receive(_ message: String) {
+        write?(message)
+        if let refusal = ProxyRefusal(trace: message) { self.refusal = refusal }
+    }
 }
 
 /// Prevents libkrb5's objects from being freed after libkrb5 itself has shut down.

@@ -263,7 +263,7 @@ public final class KerberosClient: Sendable {
             if deadline.isOver { throw late() }
             context.noteReplies(in: note)
             defer { context.noteReplies(in: nil) }
-            return try body(context, deadline)
+            return try context.namingProxyRefusals { () throws(KerberosError) in try body(context, deadline) }
         }
         deadline.resume()
         queues.network.submit(job)

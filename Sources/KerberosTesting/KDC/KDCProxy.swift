@@ -24,16 +24,40 @@ nonisolated(nonsending) public func withKDCProxy<R>(
     host: String = "localhost",
     _ body: nonisolated(nonsending) (KDCProxy) async throws -> R
 ) async throws -> R {
+    let options = try realm.center.configuration.options
+    return try await withKDCProxy(
+        realm: realm,
+        host: host,
+        kdc: (realm.address, realm.ownCenter?.clientPorts.first ?? 0),
+        pluginDirectory: options.pluginDirectory,
+        body
+    )
+}
+
+/// Runs a closure with such a proxy in front of a KDC that the kit need not run, such as a domain controller.
+///
+/// - Parameters:
+///   - realm: The realm, in whose folder the proxy's files are. The proxy listens at its ``TestRealm/address``.
+///   - host: The host name of the proxy.
+///   - kdc: The address and the TCP port of the KDC.
+///   - pluginDirectory: As in ``TestRealmOptions``.
+nonisolated(nonsending) package func withKDCProxy<R>(
+    realm: TestRealm,
+    host: String = "localhost",
+    kdc: (address: String, port: Int),
+    pluginDirectory: String?,
+    _ body: nonisolated(nonsending) (KDCProxy) async throws -> R
+) async throws -> R {
     try Task.checkCancellation()
     try ListeningAddress.checkName(host, of: realm.address)
-    let modules = LibraryModule.tls.modulesIfPresent(in: try realm.center.configuration.options.pluginDirectory) ?? [:]
+    let modules = LibraryModule.tls.modulesIfPresent(in: pluginDirectory) ?? [:]
     let identity = try await realm.makeServerIdentity(host: host)
     let context = try NIOSSLContext(configuration: identity.configuration())
     return try await withHTTPServer(at: realm.address) { pipeline in
         try pipeline.addHandler(NIOSSLServerHandler(context: context))
         try pipeline.configureHTTPServerPipeline()
     } serve: { channel, _ in
-        try await KDCProxyConnection(realm: realm).serve(channel)
+        try await KDCProxyConnection(realm: realm.name, address: kdc.address, port: kdc.port).serve(channel)
     } _: { port in
         try await body(try KDCProxy(realm: realm, host: host, port: port, identity: identity, modules: modules))
     }
@@ -86,7 +110,10 @@ extension KDCProxy: CustomStringConvertible {
 struct KDCProxyConnection {
     private static let limit = 1 << 20
 
-    let realm: TestRealm
+    let realm: String
+    /// The KDC's.
+    let address: String
+    let port: Int
 
     /// Answers one request; the client closes the connection.
     func serve(_ channel: HTTPConnection) async throws {
@@ -109,10 +136,9 @@ struct KDCProxyConnection {
         guard head.uri == "/KdcProxy" else { return (.notFound, []) }
         guard head.method == .POST else { return (.methodNotAllowed, []) }
         guard let envelope = try? KDCProxyEnvelope(derEncoded: body), envelope.message.count > 4 else { return (.badRequest, []) }
-        guard envelope.realm == nil || envelope.realm == realm.name else { return (.forbidden, []) }
+        guard envelope.realm == nil || envelope.realm == realm else { return (.forbidden, []) }
         let request = WireMessage(ByteBuffer(bytes: envelope.message.dropFirst(4)))
-        let port = realm.ownCenter?.clientPorts.first ?? 0
-        guard let reply = try? await reply(to: request, port: port, for: client) else {
+        guard let reply = try? await reply(to: request, for: client) else {
             return (.serviceUnavailable, [])
         }
         var serializer = DER.Serializer()
@@ -122,11 +148,11 @@ struct KDCProxyConnection {
     }
 
     /// Returns the KDC's reply. Stops waiting when the client disconnects or the task is canceled.
-    private func reply(to request: WireMessage, port: Int, for client: any Channel) async throws -> ByteBuffer {
+    private func reply(to request: WireMessage, for client: any Channel) async throws -> ByteBuffer {
         let connections = OpenChannels()
         client.closeFuture.whenComplete { _ in connections.end() }
         return try await withTaskCancellationHandler {
-            try await request.reply(from: realm.address, port: port, on: client.eventLoop, tracked: connections.add).get()
+            try await request.reply(from: address, port: port, on: client.eventLoop, tracked: connections.add).get()
         } onCancel: {
             connections.end()
         }

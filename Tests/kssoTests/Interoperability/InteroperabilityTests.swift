@@ -33,6 +33,43 @@ struct InteroperabilityFASTTests {
     }
 }
 
+/// Gives a suite a realm whose KDC can be reached only through a KDC proxy (MS-KKDCP), which a profile must name: ``setting``.
+private struct ProxiedRealmTrait: SuiteTrait, TestScoping {
+    @TaskLocal static var setting = ""
+
+    var isRecursive: Bool { false }
+
+    func provideScope(for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void) async throws {
+        let plugins = LoadableLibrary.kdcProxyPlugins
+        let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/localhost"], pluginDirectory: plugins)
+        try await withTestRealm(options) { realm in
+            try await withKDCProxy(realm: realm) { proxy in
+                let path = "\(realm.directory)/proxied.conf"
+                try proxy.configurationWithoutKDC().write(toFile: path, atomically: true, encoding: .utf8)
+                let setting = "  preferredKDCs: ['\(proxy.url.replacing("https:", with: "kkdcp:"))']"
+                try await Self.$setting.withValue(setting) {
+                    let existing = ExistingRealm(realm.name, configurationPath: path, keytabPath: realm.keytabPath)
+                    try await withExistingRealm(existing) { _ in try await function() }
+                }
+            }
+        }
+    }
+}
+
+/// Every server and client with an MIT KDC that only a KDC proxy reaches.
+@Suite(
+    .enabled(if: LoadableLibrary.kdcProxyPlugins != nil, "krb5-k5tls is missing: Scripts/install-packages unpacks it"),
+    ProxiedRealmTrait()
+)
+struct InteroperabilityProxyTests {
+    @Test("KDC proxy", arguments: InteroperabilityCell.all)
+    func `greets`(cell: InteroperabilityCell) async throws {
+        let realm = try #require(TestRealm.current)
+        let greeting = try await cell.greeting(of: realm, password: "secret", settings: ProxiedRealmTrait.setting)
+        #expect(greeting == "Hello alice@EXAMPLE.TEST\n")
+    }
+}
+
 /// Every server and client with Active Directory: the domain that the folder in `INTEROP_AD` describes (page Interoperability), or else a
 /// domain of Samba's.
 @Suite(

@@ -16,6 +16,8 @@ struct LoadableLibrary {
     static let pkinit = LoadableLibrary("krb5/plugins/preauth/pkinit.so")
     /// Whether the plugin is installed, so that every program finds it. A plugin that is only unpacked is not found.
     static let isPKINITInstalled = LoadableLibrary("krb5/plugins/preauth/pkinit.so", below: [""]) != nil
+    /// The folder of libkrb5's plugins with the one for KDC proxies; nil if there is none.
+    static let kdcProxyPlugins = LoadableLibrary("krb5/plugins/tls/k5tls.so").map { "\($0.folder)/krb5/plugins" }
     /// SoftHSM, which behaves as a smart card (PKCS #11).
     static let card = LoadableLibrary("softhsm/libsofthsm2.so")
     /// gss-ntlmssp, the NTLM mechanism of GSSAPI.

@@ -29,7 +29,7 @@ final class Context {
         traceSink = TraceSink(trace)
         let usesProxy = (try? values(["realms", configuration.realm, "kdc"]))?.contains { $0.hasPrefix("https://") } ?? false
         // With a callback, libkrb5 writes no trace to the file of KRB5_TRACE.
-        if trace != nil || usesProxy && !Self.isTracedToFile {
+        if trace != nil || (usesProxy || configuration.signsInByCertificateAlone) && !Self.isTracedToFile {
             krb5_set_trace_callback(
                 raw,
                 { _, info, data in
@@ -52,13 +52,16 @@ final class Context {
     ///
     /// libkrb5's TLS plugin reports the reason only in the trace.
     func namingProxyRefusals<Value>(_ body: () throws(KerberosError) -> Value) throws(KerberosError) -> Value {
-        traceSink.refusal = nil
+        (traceSink.refusal, traceSink.certificateRefusal) = (nil, nil)
         do throws(KerberosError) {
             return try body()
         } catch  where [.kdcUnreachable, .realmUnknown].contains(error.code) {
             throw traceSink.refusal.map { error.saying($0.sentence) } ?? error
         }
     }
+
+    /// Why the KDC's certificate was refused during the current call; nil if it was not. Known only if the context signs in by certificate.
+    var refusalOfKDC: KDCCertificateRefusal? { traceSink.certificateRefusal }
 
     /// Whether the user asked libkrb5 to write its trace to a file.
     private static var isTracedToFile: Bool { getenv("KRB5_TRACE").map { $0.pointee != 0 } ?? false }
@@ -79,12 +82,15 @@ private final class TraceSink {
     private let write: (@Sendable (String) -> Void)?
     /// Why the certificate of a KDC proxy was refused during the current call.
     var refusal: ProxyRefusal?
+    /// Why the KDC's certificate was refused during the current call.
+    var certificateRefusal: KDCCertificateRefusal?
 
     init(_ write: (@Sendable (String) -> Void)?) { self.write = write }
 
     func receive(_ message: String) {
         write?(message)
         if let refusal = ProxyRefusal(trace: message) { self.refusal = refusal }
+        if let refusal = KDCCertificateRefusal(trace: message) { certificateRefusal = refusal }
     }
 }
 

@@ -138,12 +138,16 @@ extension Context {
                     credential.passwordExpires = expiry.date(at: credential.times.authenticated)
                     return credential
                 } catch {
+                    // PKINIT was the only mechanism.
+                    let isOfCertificate = isForCertificate && [.preauthenticationRefused, .wrongPassword].contains(error.code)
+                    if isOfCertificate || bridge.refusal == .certificateRefused, let refusalOfKDC {
+                        throw refusalOfKDC.error(subject: principal.displayName)
+                    }
                     let card = source.isCard ? CertificateRefusal.ofCard(error, wasAsked: bridge.hasAnswered) : nil
                     if let refusal = bridge.refusal {
                         throw error.because(refusal, message: bridge.refusalMessage ?? (refusal == .certificateRefused ? card : nil))
                     }
-                    // PKINIT was the only mechanism.
-                    if isForCertificate, error.code == .preauthenticationRefused { throw error.because(.certificateRefused, message: card) }
+                    if isOfCertificate { throw error.because(.certificateRefused, message: card) }
                     guard let armorCache, isOfArmor(error) else { throw error }
                     throw error.ofArmor(armorCache)
                 }

@@ -7,6 +7,16 @@ struct RealmCertificates: Sendable {
     enum Purpose: String {
         case client = "1.3.6.1.5.2.3.4"
         case kdc = "1.3.6.1.5.2.3.5"
+        /// Smart-card logon, as Windows writes it.
+        case card = "1.3.6.1.4.1.311.20.2.2"
+    }
+
+    /// Whom a certificate names.
+    enum Holder {
+        /// A principal, as a `KRB5PrincipalName` (RFC 4556 section 3.2.2).
+        case principal(String)
+        /// A user principal name of Active Directory, as Windows writes it.
+        case userPrincipalName(String)
     }
 
     let realm: String
@@ -14,9 +24,11 @@ struct RealmCertificates: Sendable {
     let environment: [String: String]
 
     init(_ configuration: RealmFiles, environment: [String: String]) {
-        realm = configuration.options.name
-        directory = configuration.certificateFolder
-        self.environment = environment
+        self.init(realm: configuration.options.name, directory: configuration.certificateFolder, environment: environment)
+    }
+
+    init(realm: String, directory: String, environment: [String: String]) {
+        (self.realm, self.directory, self.environment) = (realm, directory, environment)
     }
 
     /// Creates the authority and the KDC's certificate.
@@ -24,13 +36,13 @@ struct RealmCertificates: Sendable {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
         let subject = ["-subj", "/O=\(realm)/CN=Test CA"]
         _ = try await openssl(["req", "-x509", "-days", "1", "-out", "\(directory)/ca.pem"] + subject + key("ca"))
-        try await issue("kdc", to: "krbtgt/\(realm)", for: .kdc)
+        try await issue("kdc", to: .principal("krbtgt/\(realm)"), for: .kdc)
     }
 
     /// Creates a key and a certificate for it, `NAME.key` and `NAME.pem`.
-    func issue(_ name: String, to principal: String, for purpose: Purpose) async throws {
+    func issue(_ name: String, to holder: Holder, for purpose: Purpose) async throws {
         let configuration = "\(directory)/\(name).cnf"
-        try text(principal: principal, purpose: purpose).writeFile(configuration)
+        try text(holder: holder, purpose: purpose).writeFile(configuration)
         let authority = ["-CA", "\(directory)/ca.pem", "-CAkey", "\(directory)/ca.key"]
         let files = ["-config", configuration, "-extensions", "own", "-out", "\(directory)/\(name).pem"]
         _ = try await openssl(["req", "-x509", "-days", "1"] + authority + files + key(name))
@@ -48,21 +60,26 @@ struct RealmCertificates: Sendable {
         try await Command.require("openssl", arguments, environment: environment, input: input, scratch: directory)
     }
 
-    /// Returns the openssl configuration. The alternative name is a `KRB5PrincipalName` (RFC 4556 section 3.2.2).
-    private func text(principal: String, purpose: Purpose) -> String {
-        let parts = principal.split(separator: "/").enumerated().map { "part\($0.offset) = GeneralString:\($0.element)" }
+    /// Returns the openssl configuration.
+    private func text(holder: Holder, purpose: Purpose) -> String {
+        let (name, alternative, parts) =
+            switch holder {
+            case .principal(let principal): (principal, "1.3.6.1.5.2.2;SEQUENCE:name", principal.split(separator: "/"))
+            case .userPrincipalName(let name): (name, "1.3.6.1.4.1.311.20.2.3;UTF8:\(name)", [])
+            }
+        let components = parts.enumerated().map { "part\($0.offset) = GeneralString:\($0.element)" }
         return """
             [req]
             prompt = no
             distinguished_name = subject
             [subject]
             O = \(realm)
-            CN = \(parts.isEmpty ? "nobody" : principal.replacing("/", with: " "))
+            CN = \(name.isEmpty ? "nobody" : name.replacing("/", with: " "))
             [own]
             basicConstraints = CA:FALSE
             keyUsage = digitalSignature,keyEncipherment
             extendedKeyUsage = \(purpose.rawValue)
-            subjectAltName = otherName:1.3.6.1.5.2.2;SEQUENCE:name
+            subjectAltName = otherName:\(alternative)
             [name]
             realm = EXP:0,GeneralString:\(realm)
             principal_name = EXP:1,SEQUENCE:principal
@@ -70,7 +87,7 @@ struct RealmCertificates: Sendable {
             name_type = EXP:0,INTEGER:1
             name_string = EXP:1,SEQUENCE:components
             [components]
-            \(parts.joined(separator: "\n"))
+            \(components.joined(separator: "\n"))
             """
     }
 }
@@ -94,7 +111,7 @@ extension TestRealm {
         let certificates = RealmCertificates(files, environment: environment)
         let file = UUID().uuidString
         let path = "\(certificates.directory)/\(file)"
-        try await certificates.issue(file, to: principal, for: .client)
+        try await certificates.issue(file, to: .principal(principal), for: .client)
         if let pin { try await certificates.protect(file, pin: pin) }
         return ClientCertificate(
             certificatePath: "\(path).pem",

@@ -72,6 +72,10 @@ package struct TestDomainOptions: Sendable, Hashable {
     package var certificate: ServerCertificate?
     /// The host name in the certificate; nil is the controller's.
     package var certificateHost: String?
+    /// Whether users can sign in with certificates (PKINIT), and the folder of libkrb5's plugins with the one for it.
+    package var acceptsCertificates = false
+    /// As in ``TestRealmOptions``.
+    package var pluginDirectory: String?
     /// More controllers in DNS.
     package var controllers: [ListedController] = []
 
@@ -97,6 +101,14 @@ package struct TestDomain: Sendable {
 }
 
 extension TestDomain {
+    /// Creates a certificate that names a user by the user principal name, as Windows issues them, in a domain that accepts certificates.
+    package func certificate(for userPrincipalName: String) async throws -> ClientCertificate {
+        let files = RealmCertificates(realm: realm.name, directory: "\(directory)/certificates", environment: realm.environment)
+        let path = "\(files.directory)/\(UUID().uuidString)"
+        try await files.issue(URL(filePath: path).lastPathComponent, to: .userPrincipalName(userPrincipalName), for: .card)
+        return ClientCertificate(certificatePath: "\(path).pem", keyPath: "\(path).key", identity: "FILE:\(path).pem,\(path).key")
+    }
+
     /// Replaces attributes of an account, as an administrator does.
     package func set(_ attributes: [String: some Collection<String>], of user: String) async throws {
         let script = """
@@ -160,7 +172,9 @@ nonisolated(nonsending) package func withTestDomain<R>(
     if let obstacle = TestDomain.obstacle { throw KerberosTestingError(.programMissing, "No domain can be run: \(obstacle).") }
     let files = DomainFiles(options: options, directory: TemporaryFolder.newPath(), address: TestDomain.freeAddress())
     let environment = DomainFiles.environment
-    return try await DaemonWatcher.withWatcher(making: files.directory, environment: environment, lastSignal: "TERM") { watcher in
+    // Samba's KDC reads its certificate's settings in the file of this variable.
+    let own = options.acceptsCertificates ? environment.merging(["KRB5_CONFIG": files.controllerPath]) { $1 } : environment
+    return try await DaemonWatcher.withWatcher(making: files.directory, environment: own, lastSignal: "TERM") { watcher in
         try await files.provision(environment)
         let process = try await watcher.start(files.command)
         try await files.waitForController(process)
@@ -187,6 +201,10 @@ private struct DomainFiles {
     var configurationPath: String { "\(directory)/etc/smb.conf" }
     var clientPath: String { "\(directory)/client.conf" }
     var keytabPath: String { "\(directory)/services.keytab" }
+    var controllerPath: String { "\(directory)/controller.conf" }
+    private var certificates: RealmCertificates {
+        RealmCertificates(realm: options.name, directory: "\(directory)/certificates", environment: Self.environment)
+    }
 
     /// The controller without the services that tests do not need, such as file sharing.
     var command: [String] {
@@ -219,6 +237,7 @@ private struct DomainFiles {
                 scratch: directory
             )
         }
+        if options.acceptsCertificates { try await makeCertificates() }
         // Samba's modules belong to the system's own Python.
         _ = try await Command.require("/usr/bin/python3", [script], environment: environment, input: plan, scratch: directory)
         try """
@@ -226,6 +245,9 @@ private struct DomainFiles {
             dns_lookup_kdc = false
             dns_lookup_realm = false
             rdns = false
+            \(options.acceptsCertificates ? "pkinit_anchors = FILE:\(certificates.directory)/ca.pem" : "")
+        [plugins]
+        \(try options.acceptsCertificates ? plugins() : "")
         [realms]
             \(options.name) = {
                 kdc = \(address)
@@ -236,6 +258,28 @@ private struct DomainFiles {
             .\(options.name.lowercased()) = \(options.name)
 
         """.writeFile(clientPath)
+    }
+
+    private func plugins() throws -> String {
+        let modules = try LibraryModule.pkinit.modules(in: options.pluginDirectory)
+        return modules.sorted { $0.key < $1.key }.map { "    \($0.key) = {\n        module = \($0.value)\n    }\n" }.joined()
+    }
+
+    /// Creates the authority and the controller's certificate, with the settings of Heimdal's KDC, which Samba contains.
+    private func makeCertificates() async throws {
+        try await certificates.makeAuthority()
+        let folder = certificates.directory
+        try """
+        [libdefaults]
+            default_realm = \(options.name)
+        [kdc]
+            enable-pkinit = yes
+            pkinit_identity = FILE:\(folder)/kdc.pem,\(folder)/kdc.key
+            pkinit_anchors = FILE:\(folder)/ca.pem
+            pkinit_principal_in_certificate = yes
+            pkinit_win2k_require_binding = yes
+
+        """.writeFile(controllerPath)
     }
 
     /// Returns when the KDC and the directory listen.

@@ -92,7 +92,7 @@ final class PasswordChanges: Sendable {
         do throws(KerberosError) {
             try await client.changePassword(with: credential, to: new)
         } catch  where error.code == .passwordRefused {
-            throw await accounts.explaining(error, of: credential.client)
+            throw await accounts.explaining(error, of: credential.client, to: new)
         }
     }
 

@@ -181,8 +181,11 @@ private struct DirectoryReading: Sendable {
         let filter =
             "(&(objectClass=user)(|(sAMAccountName=\(LDAPFilter.escaped(name)))(userPrincipalName=\(LDAPFilter.escaped(own)))))"
         let found = try conversation.entries(under: domain, .subtree, filter: filter, attributes: DirectoryAccount.attributes)
-        let exact = found.first { $0["sAMAccountName"]?.lowercased() == name.lowercased() }
-        guard let entry = exact ?? found.first else { throw unknown(principal) }
+        guard let entry = LDAPEntry.account(name, among: found) else {
+            if found.count < 2 { throw unknown(principal) }
+            let message = "the directory of \(realm) shows several accounts with this user principal name. Tell your administrator."
+            throw DirectoryError(.unknownAccount, subject: principal.displayName, message: message)
+        }
         return entry
     }
 

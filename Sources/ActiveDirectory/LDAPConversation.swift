@@ -17,6 +17,12 @@ struct LDAPEntry: Sendable, Hashable {
     subscript(attribute: String) -> String? { values[attribute.lowercased()] }
 
     func number(_ attribute: String) -> Int64? { self[attribute].flatMap(Int64.init) }
+
+    /// The account with this name for signing in, else the only one with this user principal name; nil if there is none, or if there are
+    /// several.
+    static func account(_ name: String, among found: [LDAPEntry]) -> LDAPEntry? {
+        found.first { $0["sAMAccountName"]?.lowercased() == name.lowercased() } ?? (found.count == 1 ? found.first : nil)
+    }
 }
 
 /// The part of the directory in which a search looks.
@@ -47,6 +53,8 @@ final class LDAPConversation {
             throw failure(status)
         }
         _ = setOption(LDAPConstant.optionVersion, LDAPConstant.version3)
+        // libldap reads options in a file of the current folder too (ldaprc).
+        _ = setOption(LDAPConstant.optionAliases, LDAPConstant.neverFollow)
         // A referral would lead to another server, with no ticket.
         _ = library.setOption(handle, LDAPConstant.optionReferrals, nil)
         _ = library.setOption(handle, LDAPConstant.optionTimeout, &self.limit)
@@ -85,13 +93,17 @@ final class LDAPConversation {
     /// - Parameter authorities: The file of certificates to trust.
     /// - Returns: The controller's certificate in DER.
     func startTLS(trusting authorities: String) throws(DirectoryError) -> [UInt8]? {
+        // Only libldap with OpenSSL has this one.
+        _ = setOption(LDAPConstant.optionTLSRevocationCheck, 0)
         // Each must succeed: without a context of its own, the handle would use the one that a file in the current folder configures.
         guard setOption(LDAPConstant.optionTLSRequireCertificate, LDAPConstant.demandCertificate),
+            setOption(LDAPConstant.optionTLSOldestVersion, LDAPConstant.version12OfTLS),
             authorities.withCString({ library.setOption(handle, LDAPConstant.optionTLSAuthorities, $0) }) == 0,
-            "".withCString({ library.setOption(handle, LDAPConstant.optionTLSAuthorityFolder, $0) }) == 0,
+            // An empty text removes what such a file sets.
+            LDAPConstant.textsOfTLS.allSatisfy({ option in "".withCString { library.setOption(handle, option, $0) } == 0 }),
             setOption(LDAPConstant.optionTLSNewContext, 0)
         else {
-            let message = "the certificates of authorities in \(authorities) cannot be read, and nothing is read without TLS."
+            let message = "TLS 1.2 with the authorities in \(authorities) cannot be set up, and nothing is read without TLS."
             throw DirectoryError(.tlsFailed, subject: host, message: message)
         }
         let status = library.startTLS(handle, nil, nil)
@@ -121,17 +133,25 @@ final class LDAPConversation {
         let protection: ContextFlags = [.integrity, .confidentiality, .sequenceDetection, .replayDetection]
         let flags = (isProtected ? [] : protection).union(.mutualAuthentication)
         var step = try start(with: credential, flags, bindings)
+        var isComplete = false
         while true {
             switch consume step {
             case .proceed(let token, let initiator):
-                guard let answer = try send(token).answer else { throw failure(LDAPConstant.invalidCredentials) }
+                let reply = try send(token)
+                isComplete = reply.isComplete
+                guard let answer = reply.answer else { throw failure(LDAPConstant.invalidCredentials) }
                 step = try advance(initiator, with: answer)
             case .established(let token, let context):
-                if let token, try !send(token).isComplete { throw failure(LDAPConstant.invalidCredentials) }
+                if let token { isComplete = try send(token).isComplete }
+                guard isComplete else { throw unfinished }
                 if !isProtected { try protect(with: context) }
                 return
             }
         }
+    }
+
+    private var unfinished: DirectoryError {
+        DirectoryError(.refused, subject: host, message: "the controller did not finish the sign-in, although it accepted the ticket.")
     }
 
     /// Sends a token, and returns the controller's.

@@ -35,7 +35,7 @@ struct LDAPLibrary: Sendable {
     private static let names = ["libldap.so.2", "libldap-2.5.so.0", "libldap-2.4.so.2", "libldap.dylib"]
 
     /// The library; nil if it is not installed. It is loaded once and stays loaded.
-    static let shared: LDAPLibrary? = names.lazy.compactMap { dlopen($0, RTLD_NOW | RTLD_LOCAL) }.first.flatMap(LDAPLibrary.init)
+    static let shared: LDAPLibrary? = names.lazy.compactMap { dlopen($0, RTLD_NOW | RTLD_LOCAL) }.compactMap(LDAPLibrary.init).first
 
     private init?(_ handle: UnsafeMutableRawPointer) {
         // Functions of liblber are found as well, because libldap depends on it.
@@ -82,6 +82,8 @@ enum LDAPConstant {
     static let protocolTCP: Int32 = 1
     static let version3: Int32 = 3
 
+    static let optionAliases: Int32 = 0x0002
+    static let neverFollow: Int32 = 0
     static let optionReferrals: Int32 = 0x0008
     static let optionVersion: Int32 = 0x0011
     static let optionDiagnosticMessage: Int32 = 0x0032
@@ -91,6 +93,11 @@ enum LDAPConstant {
     static let optionTLSAuthorities: Int32 = 0x6002
     static let optionTLSAuthorityFolder: Int32 = 0x6003
     static let optionTLSRequireCertificate: Int32 = 0x6006
+    static let optionTLSOldestVersion: Int32 = 0x6007
+    static let version12OfTLS: Int32 = 0x0303
+    static let optionTLSRevocationCheck: Int32 = 0x600B
+    /// The folder of authorities, the client's certificate and its key, the ciphers, and the revocation list.
+    static let textsOfTLS: [Int32] = [optionTLSAuthorityFolder, 0x6004, 0x6005, 0x6008, 0x6010]
     static let optionTLSNewContext: Int32 = 0x600F
     static let optionTLSPeerCertificate: Int32 = 0x6015
     static let demandCertificate: Int32 = 2

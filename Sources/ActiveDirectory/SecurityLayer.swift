@@ -17,8 +17,7 @@ final class SecurityLayer {
     private var arriving = ArrivingToken()
     /// Decrypted bytes that libldap has not read yet.
     private var plain: ArraySlice<UInt8> = []
-    /// Encrypted bytes that the next layer has not taken yet.
-    private var leaving: ArraySlice<UInt8> = []
+    private var leaving = LeavingMessages()
 
     /// How many bytes are read at once.
     private static let longestPiece = 1 << 14
@@ -104,26 +103,46 @@ final class SecurityLayer {
     }
 
     private func write(_ buffer: UnsafeRawBufferPointer, to next: UnsafeMutablePointer<openldap_layer_position>?) -> Int {
-        guard flush(to: next) else { return -1 }
-        guard let token = try? context.sealed(Array(buffer)) else {
-            errno = EIO
-            return -1
+        leaving.write(count: buffer.count) {
+            guard let token = try? context.sealed(Array(buffer)) else {
+                errno = EIO
+                return nil
+            }
+            let length = UInt32(token.count).bigEndian
+            return withUnsafeBytes(of: length) { Array($0) } + token
+        } to: { bytes in
+            guard let next, let write = next.pointee.layer?.pointee.write else { return -1 }
+            var piece = Array(bytes)
+            return piece.withUnsafeMutableBytes { write(next, $0.baseAddress, UInt($0.count)) }
         }
-        let length = UInt32(token.count).bigEndian
-        leaving = (withUnsafeBytes(of: length) { Array($0) } + token)[...]
-        // The message counts as written: what the socket does not take now is sent before the next one.
-        _ = flush(to: next)
-        return buffer.count
     }
+}
 
-    private func flush(to next: UnsafeMutablePointer<openldap_layer_position>?) -> Bool {
-        guard let next, let write = next.pointee.layer?.pointee.write else { return false }
-        while !leaving.isEmpty {
-            var piece = Array(leaving)
-            let count = piece.withUnsafeMutableBytes { write(next, $0.baseAddress, UInt($0.count)) }
-            guard count > 0 else { return false }
-            leaving = leaving.dropFirst(count)
+/// Encrypted messages on their way to a socket, which may take a part of them only.
+struct LeavingMessages {
+    /// Bytes that the socket has not taken yet.
+    private var bytes: ArraySlice<UInt8> = []
+    /// The length of the message that they encrypt, of which libldap has not been told yet.
+    private var unreported: Int?
+
+    /// Sends a message of libldap, which repeats the call with the same message if the socket does not take all of it.
+    ///
+    /// - Parameters:
+    ///   - count: The length of the message.
+    ///   - encrypted: Encrypts the message; nil if that fails.
+    ///   - send: Returns how many of the bytes the socket took; 0 or -1 if it took none, with the reason in `errno`.
+    /// - Returns: The length of the message, or -1 if it is not sent completely.
+    mutating func write(count: Int, encrypted: () -> [UInt8]?, to send: (ArraySlice<UInt8>) -> Int) -> Int {
+        if unreported == nil {
+            guard let message = encrypted() else { return -1 }
+            (bytes, unreported) = (message[...], count)
         }
-        return true
+        while !bytes.isEmpty {
+            let sent = send(bytes)
+            guard sent > 0 else { return -1 }
+            bytes = bytes.dropFirst(sent)
+        }
+        defer { unreported = nil }
+        return min(unreported ?? 0, count)
     }
 }

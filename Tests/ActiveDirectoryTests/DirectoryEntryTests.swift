@@ -76,4 +76,12 @@ import Testing
     func `values in filters are escaped`(value: String, escaped: String) {
         #expect(LDAPFilter.escaped(value) == escaped)
     }
+
+    @Test func `of several accounts with a user principal name none is chosen, unless one has the name for signing in`() {
+        func entry(_ name: String) -> LDAPEntry { LDAPEntry(distinguishedName: "CN=\(name)", values: ["sAMAccountName": name]) }
+        #expect(LDAPEntry.account("alice@mail.test", among: [entry("alice")]) == entry("alice"))
+        #expect(LDAPEntry.account("alice@mail.test", among: [entry("alice"), entry("bob")]) == nil)
+        #expect(LDAPEntry.account("BOB", among: [entry("alice"), entry("bob")]) == entry("bob"))
+        #expect(LDAPEntry.account("alice", among: []) == nil)
+    }
 }

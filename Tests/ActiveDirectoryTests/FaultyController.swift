@@ -23,7 +23,12 @@ final class FaultyController: Sendable {
     private let listener: Int32
 
     /// Starts the server, which serves one connection after the other.
-    init(_ fault: Fault) throws {
+    convenience init(_ fault: Fault) throws {
+        try self.init { Self.serve($0, fault) }
+    }
+
+    /// Starts a server with a behaviour of its own, which need not close the connection.
+    init(serving serve: @escaping @Sendable (Int32) -> Void) throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var name = sockaddr_in()
         name.sin_family = sa_family_t(AF_INET)
@@ -40,7 +45,8 @@ final class FaultyController: Sendable {
             while true {
                 let connection = accept(descriptor, nil, nil)
                 guard connection >= 0 else { break }
-                Self.serve(connection, fault)
+                serve(connection)
+                close(connection)
             }
             close(descriptor)
         }
@@ -50,7 +56,6 @@ final class FaultyController: Sendable {
     func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
     private static func serve(_ connection: Int32, _ fault: Fault) {
-        defer { close(connection) }
         if fault == .closing { return }
         var buffer = [UInt8](repeating: 0, count: 4096)
         guard recv(connection, &buffer, buffer.count, 0) > 0 else { return }

@@ -33,12 +33,14 @@ struct CertificateRefusal {
 
     /// What is wrong with a smart card, if the KDC did not say anything else. libkrb5 has one code for all of it.
     ///
-    /// - Parameter wasAsked: Whether a PIN was given. libkrb5 asks for it as soon as it finds the card.
+    /// - Parameter wasAsked: Whether a PIN was given. libkrb5 asks for it as soon as it finds the card, unless the reader has a PIN pad.
     static func ofCard(_ error: KerberosError, wasAsked: Bool) -> String? {
         guard !statuses.contains(Int(error.libraryCode)), ofOwnCheck(error.libraryMessage) == nil else { return nil }
         guard wasAsked else {
-            return "no smart card was found, or the KDC offers no sign-in with certificates. Insert the card, and check its reader, and "
-                + "that the certificate's setting names its module and its token (PKCS11:module_name=FILE:token=LABEL)."
+            return
+                "no smart card was found, the PIN that was entered at its reader is wrong, or the KDC offers no sign-in with certificates. "
+                + "Insert the card, and check its reader, and that the certificate's setting names its module and its token "
+                + "(PKCS11:module_name=FILE:token=LABEL)."
         }
         return "the card refused the PIN, or no single certificate matches. Check the PIN, which was sent once, and select a certificate "
             + "with certlabel=LABEL."

@@ -77,7 +77,8 @@ struct DatagramSurvey {
             case .closed: break
             case .datagram(let datagram) where isAccepted(datagram):
                 replies.append(Reply(index: entry.index, datagram: datagram, latency: start.duration(to: .now)))
-            case .datagram: break
+            // Anyone can send one with a false sender.
+            case .datagram: open.append(entry)
             }
         }
     }

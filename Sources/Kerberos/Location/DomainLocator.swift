@@ -143,7 +143,10 @@ private struct Survey {
                 from: places.map(\.address),
                 port: NetlogonPing.port,
                 within: limit,
-                accepting: { datagram in NetlogonAnswer(datagram).map { $0.domain.lowercased() == domain && $0.isKDC } ?? false }
+                accepting: { datagram in
+                    guard ping.isAnswered(by: datagram), let answer = NetlogonAnswer(datagram) else { return false }
+                    return answer.domain.lowercased() == domain && answer.isKDC
+                }
             )
             return replies.map { (host: places[$0.index].host, latency: $0.latency, answer: NetlogonAnswer($0.datagram)) }
         }

@@ -8,6 +8,20 @@ struct NetlogonPing: Sendable, Hashable {
 
     /// The domain's DNS name.
     let domain: String
+    /// The message ID of the request, which its answers repeat. It is random, so that only those who see the request can answer it.
+    let identifier: Int32
+
+    init(domain: String, identifier: Int32 = .random(in: 1...Int32.max)) {
+        (self.domain, self.identifier) = (domain, identifier)
+    }
+
+    /// Whether a message answers this request. The bytes are untrusted.
+    func isAnswered(by datagram: [UInt8]) -> Bool {
+        guard var message = BasicEncoding.content(of: datagram[...], BasicEncoding.sequence),
+            let number = BasicEncoding.next(in: &message, BasicEncoding.integer), 1...5 ~= number.count
+        else { return false }
+        return number.reduce(0) { $0 << 8 | Int64($1) } == Int64(identifier)
+    }
 
     /// The request. A controller of another domain answers it with an empty result.
     var message: [UInt8] {
@@ -15,6 +29,9 @@ struct NetlogonPing: Sendable, Hashable {
         let version = withUnsafeBytes(of: Self.version.littleEndian) { Array($0) }
         let filter = Self.equal("DnsDomain", Array(domain.utf8)) + Self.equal("NtVer", version)
         let zero: [UInt8] = [0]
+        let bytes = withUnsafeBytes(of: identifier.bigEndian) { Array($0.drop { $0 == 0 }) }
+        // A first bit of 1 would mean a negative number.
+        let number = (bytes.first ?? 0xFF) > 0x7F ? zero + bytes : bytes
         let search =
             Encoding.element(Encoding.octetString, [])  // the root of the directory
             + Encoding.element(Encoding.enumerated, zero)  // baseObject
@@ -24,11 +41,9 @@ struct NetlogonPing: Sendable, Hashable {
             + Encoding.element(Encoding.boolean, zero)  // types and values
             + Encoding.element(Encoding.context(0), filter)  // and
             + Encoding.element(Encoding.sequence, Encoding.element(Encoding.octetString, Array("NetLogon".utf8)))
-        let request = Encoding.element(Encoding.integer, [Self.identifier]) + Encoding.element(Encoding.application(3), search)
+        let request = Encoding.element(Encoding.integer, number) + Encoding.element(Encoding.application(3), search)
         return Encoding.element(Encoding.sequence, request)
     }
-
-    private static let identifier: UInt8 = 1
 
     private static func equal(_ attribute: String, _ value: [UInt8]) -> [UInt8] {
         let texts = [Array(attribute.utf8), value].flatMap { BasicEncoding.element(BasicEncoding.octetString, $0) }

@@ -48,6 +48,12 @@ package struct SiteCache: Sendable {
 
     /// Remembers a site, or with nil that there is none.
     func store(_ site: String?, of realm: String, in network: String, at date: Date) {
+        let folder = URL(filePath: path).deletingLastPathComponent()
+        try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        // Another process may store a site at the same time. The file itself is replaced, so that it cannot be locked.
+        let lock = open("\(path).lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        defer { if lock >= 0 { close(lock) } }
+        guard lock >= 0, flock(lock, LOCK_EX) == 0 else { return }
         let others = entries().filter { $0.realm != realm || $0.network != network }
         let entry = site.map { Entry(realm: realm, network: network, site: $0, date: date) }
         write((entry.map { [$0] } ?? []) + others.prefix(Self.limit - 1))
@@ -57,8 +63,6 @@ package struct SiteCache: Sendable {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .iso8601
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-        let folder = URL(filePath: path).deletingLastPathComponent()
-        try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         try? encoder.encode(entries).write(to: URL(filePath: path), options: .atomic)
     }
 

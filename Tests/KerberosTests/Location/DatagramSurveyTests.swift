@@ -53,7 +53,7 @@ struct DatagramSurveyTests {
 
     private let addresses = (1...3).map { "127.\(Int.random(in: 64...126)).\(Int.random(in: 0...255)).\($0)" }
 
-    private func survey(_ port: UInt16, limit: Duration = .seconds(60), accepting: ([UInt8]) -> Bool = { _ in true }) -> [Int] {
+    private func survey(_ port: UInt16, limit: Duration = .seconds(60), _ accepting: ([UInt8]) -> Bool = { _ in true }) -> [Int] {
         DatagramSurvey.replies(to: [1, 2, 3], from: addresses, port: port, within: limit, accepting: accepting).map(\.index)
     }
 
@@ -90,7 +90,20 @@ struct DatagramSurveyTests {
     @Test func `a reply that is not accepted does not count`() throws {
         let first = try Responder(addresses[0])
         first.answer()
-        #expect(survey(first.port, accepting: { _ in false }) == [])
+        #expect(survey(first.port, limit: .milliseconds(200)) { _ in false } == [])
+    }
+
+    @Test func `a reply that is not accepted does not hide a later one from the same address`() throws {
+        let first = try Responder(addresses[0])
+        // The message is sent again after the first reply.
+        first.answer()
+        first.answer(after: 1)
+        var count = 0
+        let replies = survey(first.port) { _ in
+            count += 1
+            return count == 2
+        }
+        #expect(replies == [0] && count == 2)
     }
 
     @Test func `a text that is no address is ignored`() {

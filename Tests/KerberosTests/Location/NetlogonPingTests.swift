@@ -28,7 +28,7 @@ struct NetlogonPingTests {
 
     /// The request in the file was encoded independently, and a controller answered it.
     @Test func `the request asks for the domain by its DNS name`() throws {
-        #expect(NetlogonPing(domain: "ad.test").message == (try bytes(hexadecimal: Self.table().request)))
+        #expect(NetlogonPing(domain: "ad.test", identifier: 1).message == (try bytes(hexadecimal: Self.table().request)))
     }
 
     @Test(arguments: try table().answers) func `an answer is read`(row: Row) throws {
@@ -36,6 +36,19 @@ struct NetlogonPingTests {
         #expect(answer.domain == row.domain && answer.forest == row.domain && answer.host == row.host)
         #expect(answer.netBIOSName == row.netBIOSName && answer.site == row.site && answer.clientSite == row.clientSite)
         #expect(answer.isKDC && answer.isWritable)
+    }
+
+    @Test(arguments: [1, 127, 128, 255, 256, 65_535, 8_388_608, Int32.max]) func `an answer repeats the number of its request`(
+        number: Int32
+    ) {
+        let ping = NetlogonPing(domain: "ad.test", identifier: number)
+        #expect(ping.isAnswered(by: ping.message))
+        #expect(!NetlogonPing(domain: "ad.test", identifier: number - 1).isAnswered(by: ping.message))
+    }
+
+    @Test func `the number of a request is random`() {
+        #expect(Set((0..<20).map { _ in NetlogonPing(domain: "ad.test").identifier }).count > 1)
+        #expect(!NetlogonPing(domain: "ad.test").isAnswered(by: [0x30, 0]))
     }
 
     @Test(arguments: try table().refused) func `another datagram is no answer`(datagram: String) throws {

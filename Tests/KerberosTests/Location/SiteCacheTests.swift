@@ -57,6 +57,19 @@ struct SiteCacheTests {
         }
     }
 
+    @Test func `sites that are stored at the same time are all remembered`() async throws {
+        try await withFolder { folder in
+            await withDiscardingTaskGroup { group in
+                for number in 0..<40 {
+                    group.addTask { [date] in
+                        SiteCache(path: "\(folder)/sites.json").store("Site", of: "A.TEST", in: "10.\(number).0.0/16", at: date)
+                    }
+                }
+            }
+            #expect(SiteCache(path: "\(folder)/sites.json").entries().count == 40)
+        }
+    }
+
     @Test func `a folder that cannot be written is no error`() {
         SiteCache(path: "/proc/none/sites.json").store("Berlin", of: "A.TEST", in: "", at: date)
         #expect(SiteCache(path: "/proc/none/sites.json").entries().isEmpty)

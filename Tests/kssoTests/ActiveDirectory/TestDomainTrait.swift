@@ -45,6 +45,16 @@ extension Workstation {
         input: String? = nil,
         environment: [String: String] = [:]
     ) async throws -> CommandResult {
+        try await ksso(in: domain, arguments, input: input, environment: environment)
+    }
+
+    /// The same with a list of arguments.
+    func ksso(
+        in domain: TestDomain,
+        _ arguments: [String],
+        input: String? = nil,
+        environment: [String: String] = [:]
+    ) async throws -> CommandResult {
         let own = try discovering(domain).merging(environment) { $1 }
         return try await run(try command(["ksso"] + arguments, in: domain), input: input, environment: own)
     }

@@ -207,22 +207,28 @@ extension Context {
     ) throws(KerberosError) {
         let status = krb5_init_creds_get(raw, exchange)
         guard status != 0 else { return }
-        throw .library(status, operation, subject: subject, detail: refusalText(exchange, of: status), context: raw)
+        let (text, account) = refusal(exchange, of: status)
+        let error = KerberosError.library(status, operation, subject: subject, detail: text, context: raw)
+        throw account.map { error.because($0.code, message: $0.sentence) } ?? error
     }
 
-    /// The KDC's text (`e-text`, RFC 4120 section 5.9.1) for an error: MIT's KDC gives more detail there than in the code.
+    /// The KDC's text (`e-text`, RFC 4120 section 5.9.1) for an error, because MIT's KDC gives more detail there than in the code, and what
+    /// a domain controller says about the account.
     ///
     /// - Parameter status: The final status of the exchange. An earlier KDC error, such as the request for pre-authentication, is not its
     ///   cause.
-    private func refusalText(_ exchange: krb5_init_creds_context?, of status: krb5_error_code) -> String? {
+    private func refusal(_ exchange: krb5_init_creds_context?, of status: krb5_error_code) -> (text: String?, account: AccountRefusal?) {
         var refusal: UnsafeMutablePointer<krb5_error>?
-        guard krb5_init_creds_get_error(raw, exchange, &refusal) == 0, let refusal else { return nil }
+        guard krb5_init_creds_get_error(raw, exchange, &refusal) == 0, let refusal else { return (nil, nil) }
         defer { krb5_free_error(raw, refusal) }
-        guard Int(KRB5KDC_ERR_NONE) + Int(refusal.pointee.error) == Int(status) else { return nil }
-        let text = refusal.pointee.text
-        guard let bytes = text.data, text.length > 0 else { return nil }
-        let words = UnsafeRawBufferPointer(start: bytes, count: Int(text.length)).prefix { $0 != 0 }
-        return words.isEmpty ? nil : String(decoding: words, as: UTF8.self).escapedForDisplay(limit: 200)
+        guard Int(KRB5KDC_ERR_NONE) + Int(refusal.pointee.error) == Int(status) else { return (nil, nil) }
+        let account = AccountRefusal(data: Self.bytes(refusal.pointee.e_data))
+        let words = Self.bytes(refusal.pointee.text).prefix { $0 != 0 }
+        return (words.isEmpty ? nil : String(decoding: words, as: UTF8.self).escapedForDisplay(limit: 200), account)
+    }
+
+    private static func bytes(_ data: krb5_data) -> [UInt8] {
+        data.data.map { Array(UnsafeRawBufferPointer(start: $0, count: Int(data.length))) } ?? []
     }
 }
 

@@ -13,7 +13,7 @@ extension TestDomainOptions {
                 .init("alice", password: password, attributes: ["homeDirectory": #"\\files\home\alice"#]),
                 .init("bob", password: password), .init("carol", password: password), .init("dave", password: password),
                 .init("erin", password: password), .init("never", password: password, attributes: ["userAccountControl": "66048"]),
-                .init("frank", password: password), .init("strict", password: password),
+                .init("frank", password: password), .init("strict", password: password), .init("gone", password: password),
             ],
             sites: ["Berlin": ["127.0.0.0/8"], "Paris": []]
         )
@@ -132,6 +132,17 @@ struct DomainDirectoryTests {
         #expect(locked.verdict == .failed && locked.detail.contains("dave@AD.TEST is locked after wrong passwords"), "\(locked)")
     }
 
+    /// The KDC has one code for all of them, and tells the reason in the data of its error.
+    @Test(arguments: [
+        (["userAccountControl": ["514"]], "gone@AD.TEST: the account is disabled. "),
+        (["accountExpires": ["116444736010000000"], "userAccountControl": ["512"]], "gone@AD.TEST: the account has expired. "),
+    ])
+    func `a sign-in tells what is wrong with the account`(attributes: [String: [String]], sentence: String) async throws {
+        try await domain.set(attributes, of: "gone")
+        let result = try await station.login("gone", in: domain)
+        #expect(result.exitStatus == 1 && result.errors.contains(sentence), "\(result)")
+    }
+
     /// Samba's own message for the minimum age is about the length.
     @Test func `a refused password change prints the rules of the domain`() async throws {
         #expect(try await station.login("frank", in: domain).exitStatus == 0)
@@ -183,6 +194,16 @@ struct DomainDirectoryTLSTests {
 
     @Test func `an account is read by TLS, with a certificate that is trusted`() async throws {
         let result = try await station.login("alice", in: domain, environment: ["LDAPTLS_CACERT": domain.certificatePath])
+        #expect(result.exitStatus == 0, "\(result)")
+        #expect(try await station.session(in: domain).homeDirectory == #"\\files\alice"#)
+    }
+
+    @Test func `a file of the current folder with options of libldap has no effect`() async throws {
+        try station.write("TLS_CIPHER_SUITE NONE\nTLS_REQCERT never\nTLS_CERT /nonexistent\nTLS_KEY /nonexistent\n", to: "ldaprc")
+        let script = """
+            cd '\(station.directory)' && LDAPTLS_CACERT='\(domain.certificatePath)' ksso login alice --force --password-stdin
+            """
+        let result = try await station.script(script, in: domain, input: "\(password)\n")
         #expect(result.exitStatus == 0, "\(result)")
         #expect(try await station.session(in: domain).homeDirectory == #"\\files\alice"#)
     }

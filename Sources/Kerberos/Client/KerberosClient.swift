@@ -205,6 +205,9 @@ public final class KerberosClient: Sendable {
         return !entries.isEmpty
     }
 
+    /// Whether the realm is a domain, of which a controller answered.
+    var hasLocatedControllers: Bool { state.withLock { !$0.located.isEmpty } }
+
     /// Whether krb5.conf names a server that changes passwords.
     private func namesPasswordServer() async -> Bool {
         let named = try? await perform { [realm = configuration.realm] context throws(KerberosError) in

@@ -21,7 +21,10 @@ extension KerberosClient {
             context,
             armor,
             deadline throws(KerberosError) in
-            try context.initialCredential(for: principal, using: source, options: options, armor: armor, deadline: deadline)
+            var options = options
+            // A domain takes names in any case; the session is known by the account's own name.
+            options.isCanonical = principal.isEnterpriseName || client.hasLocatedControllers
+            return try context.initialCredential(for: principal, using: source, options: options, armor: armor, deadline: deadline)
         }
     }
 
@@ -103,7 +106,7 @@ extension Context {
             defer { krb5_get_init_creds_opt_free(raw, requested) }
             options.apply(to: requested)
             // Otherwise the ticket would be for the enterprise name itself, which no other program knows.
-            if principal.isEnterpriseName { krb5_get_init_creds_opt_set_canonicalize(requested, 1) }
+            if principal.isEnterpriseName || options.isCanonical { krb5_get_init_creds_opt_set_canonicalize(requested, 1) }
             try protect(requested, with: armor)
             let expiry = PasswordExpiry()
             let note = Unmanaged.passUnretained(expiry).toOpaque()
@@ -288,6 +291,8 @@ public struct InitialCredentialOptions: Sendable, Hashable {
     public var isForwardable: Bool?
     /// How long to wait for a KDC; nil is 10 seconds with one known KDC, else 25.
     public var deadline: Duration?
+    /// Whether the KDC may replace the name by the account's own.
+    var isCanonical = false
 
     /// Creates options; the defaults leave everything to krb5.conf.
     public init(

@@ -195,7 +195,7 @@ extension String {
     }
 
     /// Compares ASCII letters case-insensitively, and everything else byte by byte.
-    fileprivate func isEqualIgnoringCase(to other: String) -> Bool {
+    func isEqualIgnoringCase(to other: String) -> Bool {
         func lowered(_ byte: UInt8) -> UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte }
         return utf8.elementsEqual(other.utf8) { lowered($0) == lowered($1) }
     }

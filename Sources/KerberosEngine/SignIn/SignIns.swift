@@ -1,5 +1,6 @@
 internal import Kerberos
 internal import SignOnPolicy
+internal import SystemSupport
 
 internal import struct Foundation.Date
 
@@ -83,9 +84,12 @@ final class SignIns: Sendable {
                     + "after the @ is a realm: ksso login NAME --realm REALM"
             )
         }
-        if answer.credential.client.realm != principal.realm {
-            // The KDC referred to another realm, whose profile may forbid this.
-            _ = try await exchange.permissions.permitted(given, realm: answer.credential.client.realm)
+        let realm = answer.credential.client.realm
+        if realm != principal.realm {
+            // Anyone on the network can send a referral, because it is not signed.
+            guard await names.mayRefer(principal, to: realm) else { throw .unknownReferral(principal, to: answer.credential.client) }
+            // The realm's profile may forbid this.
+            _ = try await exchange.permissions.permitted(given, realm: realm)
         }
         let marks = SessionMark.all(for: given.kind, at: clock()).merging(SessionMark.requestedName(principal, of: answer)) { $1 }
         let session = try await store.keep(answer, marks: marks, cache: cache, isUnattended: isUnattended, among: list)
@@ -95,5 +99,24 @@ final class SignIns: Sendable {
     /// The source, with the keytab of the options in place of the client keytab.
     private func keytab(_ source: InitialCredentialSource) -> InitialCredentialSource {
         if case .clientKeytab = source { names.clientKeytab } else { source }
+    }
+}
+
+extension PrincipalNames {
+    /// Whether the KDC may refer a name to another realm: only an enterprise name, whose realm the KDC chooses, and only to a known realm,
+    /// or to one above or below the KDC's own, which domains of one tree trust.
+    fileprivate func mayRefer(_ principal: Principal, to realm: String) async -> Bool {
+        guard principal.isEnterpriseName else { return principal.realm.isEqualIgnoringCase(to: realm) }
+        if realm.hasSuffix(".\(principal.realm)") || principal.realm.hasSuffix(".\(realm)") { return true }
+        return await realmIfKnown(realm) == realm
+    }
+}
+
+extension KerberosError {
+    fileprivate static func unknownReferral(_ principal: Principal, to client: Principal) -> KerberosError {
+        let message =
+            "the KDC of \(principal.realm) referred to the realm \(client.realm.escapedForDisplay()), which no profile and no krb5.conf lists; "
+            + "the ticket was discarded. If the account is there, sign in with: ksso login \(client)"
+        return KerberosError(.policyRefused, subject: principal.displayName, message: message)
     }
 }

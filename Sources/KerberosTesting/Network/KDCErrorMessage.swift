@@ -2,10 +2,12 @@ import Foundation
 import NIOCore
 import SwiftASN1
 
-/// A `KRB-ERROR` message (RFC 4120 section 5.9.1) of a realm's KDC, with only the required fields.
+/// A `KRB-ERROR` message (RFC 4120 section 5.9.1) of a realm's KDC, with only the required fields and those of a referral.
 struct KDCErrorMessage: DERSerializable {
     let code: KDCErrorCode
     let realm: String
+    /// The realm of the client, if the client is referred to it.
+    var clientRealm: String?
     let now: Date
 
     /// Returns the DER encoding of the message.
@@ -23,20 +25,29 @@ struct KDCErrorMessage: DERSerializable {
                 try fields.serialize(try time(), explicitlyTaggedWithTagNumber: 4, tagClass: .contextSpecific)
                 try fields.serialize(0, explicitlyTaggedWithTagNumber: 5, tagClass: .contextSpecific)  // susec
                 try fields.serialize(code.rawValue, explicitlyTaggedWithTagNumber: 6, tagClass: .contextSpecific)
+                if let clientRealm {
+                    fields.serialize(explicitlyTaggedWithTagNumber: 7, tagClass: .contextSpecific) { field in
+                        field.append(clientRealm, as: .generalString)
+                    }
+                    try fields.serialize(explicitlyTaggedWithTagNumber: 8, tagClass: .contextSpecific) { field in
+                        try serializeName(type: 1, ["client"], into: &field)
+                    }
+                }
                 fields.serialize(explicitlyTaggedWithTagNumber: 9, tagClass: .contextSpecific) { $0.append(realm, as: .generalString) }
-                try fields.serialize(explicitlyTaggedWithTagNumber: 10, tagClass: .contextSpecific) { try serializeServer(into: &$0) }
+                try fields.serialize(explicitlyTaggedWithTagNumber: 10, tagClass: .contextSpecific) { field in
+                    try serializeName(type: 2, ["krbtgt", realm], into: &field)  // NT-SRV-INST
+                }
             }
         }
     }
 
-    /// Encodes the `PrincipalName` of the ticket-granting service: NT-SRV-INST and two components.
-    private func serializeServer(into coder: inout DER.Serializer) throws {
+    /// Encodes a `PrincipalName`.
+    private func serializeName(type: Int, _ components: [String], into coder: inout DER.Serializer) throws {
         try coder.appendConstructedNode(identifier: .sequence) { name in
-            try name.serialize(2, explicitlyTaggedWithTagNumber: 0, tagClass: .contextSpecific)
+            try name.serialize(type, explicitlyTaggedWithTagNumber: 0, tagClass: .contextSpecific)
             name.serialize(explicitlyTaggedWithTagNumber: 1, tagClass: .contextSpecific) { tagged in
-                tagged.appendConstructedNode(identifier: .sequence) { components in
-                    components.append("krbtgt", as: .generalString)
-                    components.append(realm, as: .generalString)
+                tagged.appendConstructedNode(identifier: .sequence) { list in
+                    for component in components { list.append(component, as: .generalString) }
                 }
             }
         }

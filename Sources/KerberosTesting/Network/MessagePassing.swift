@@ -35,6 +35,7 @@ extension KDCNetwork {
         case (.drop, .request), (.refuse, _): loop.makeSucceededFuture(.lost)
         case (.blackHole, _): loop.makeSucceededFuture(.silence)
         case (.error(let code), _): error(code)
+        case (.referral(let realm), _): error(.wrongRealm, clientRealm: realm)
         case (.replyTooBig, _) where transport == .udp: error(.replyTooBig)
         default:
             suffer(fault, .request, WireMessage(request), number: number)
@@ -44,8 +45,9 @@ extension KDCNetwork {
         }
     }
 
-    private func error(_ code: KDCErrorCode) -> EventLoopFuture<Outcome> {
-        loop.makeCompletedFuture { .reply(WireMessage(try KDCErrorMessage(code: code, realm: self.realm, now: Date()).bytes())) }
+    private func error(_ code: KDCErrorCode, clientRealm: String? = nil) -> EventLoopFuture<Outcome> {
+        let message = KDCErrorMessage(code: code, realm: realm, clientRealm: clientRealm, now: Date())
+        return loop.makeCompletedFuture { .reply(WireMessage(try message.bytes())) }
     }
 
     /// Applies the fault to a message if it is one for this direction.

@@ -16,6 +16,7 @@ public struct NetworkFault: Sendable, Hashable {
         case delay(Duration)
         case truncate(length: Int)
         case error(KDCErrorCode)
+        case referral(realm: String)
     }
 
     let kind: Kind
@@ -58,6 +59,9 @@ public struct NetworkFault: Sendable, Hashable {
 
     /// The request is answered with a `KRB-ERROR` (RFC 4120 section 5.9.1) with this code; the KDC does not receive it.
     public static func error(_ code: KDCErrorCode) -> NetworkFault { NetworkFault(.error(code)) }
+
+    /// The request is answered with `KDC_ERR_WRONG_REALM`, which refers the client to another realm (RFC 6806 section 7).
+    package static func referral(to realm: String) -> NetworkFault { NetworkFault(.referral(realm: realm)) }
 }
 
 extension NetworkFault: CustomStringConvertible {

@@ -9,9 +9,10 @@ import Testing
     .enabled(if: LoadableLibrary.card != nil, "softhsm2 is missing: Scripts/install-packages unpacks it")
 )
 struct SmartCardTests {
-    /// Runs a closure with a card that has the certificates of these users.
+    /// Runs a closure with a card that has the certificates of these users, and others.
     private func withCard(
         _ users: [String] = ["alice"],
+        _ others: [String: ClientCertificate] = [:],
         _ body: (Workstation, SmartCard) async throws -> Void
     ) async throws {
         let plugin = try #require(LoadableLibrary.pkinit)
@@ -22,7 +23,7 @@ struct SmartCardTests {
             pluginDirectory: "\(plugin.folder)/krb5/plugins"
         )
         try await withTestRealm(options) { realm in
-            var certificates: [String: ClientCertificate] = [:]
+            var certificates = others
             for user in users { certificates[user] = try await realm.certificate(for: user) }
             let card = try await SmartCard("Staff card", certificates: certificates, library: library, realm: realm)
             let station = try Workstation(realm: realm)
@@ -76,7 +77,8 @@ struct SmartCardTests {
             for (identity, environment) in identities {
                 let command = ["ksso", "login", "alice", "--certificate", identity]
                 let result = try await station.run(command, environment: environment)
-                #expect(result.exitStatus != 0 && result.errors.contains("no smart card was found, or "), "\(result)")
+                let sentence = "no smart card was found, the PIN that was entered at its reader"
+                #expect(result.exitStatus != 0 && result.errors.contains(sentence), "\(result)")
             }
         }
     }
@@ -101,6 +103,27 @@ struct SmartCardTests {
         try await withCard(["alice", "bob"]) { station, card in
             let labelled = try await login(station, card.identity(certificate: "alice"), environment: card.environment)
             #expect(labelled.exitStatus == 0, "\(labelled)")
+        }
+    }
+
+    @Test(arguments: [("*O=EXAMPLE.TEST*", true), ("*O=OTHER.TEST*", false)])
+    func `identityIssuerAutoSelectFilter selects one of several certificates`(filter: String, isAccepted: Bool) async throws {
+        let plugins = "\(try #require(LoadableLibrary.pkinit).folder)/krb5/plugins"
+        let other = TestRealmOptions(
+            name: "OTHER.TEST",
+            users: ["alice": "secret"],
+            acceptsCertificates: true,
+            pluginDirectory: plugins
+        )
+        try await withTestRealm(other) { other in
+            let foreign = try await other.certificate(for: "alice")
+            try await withCard(["alice"], ["foreign": foreign]) { station, card in
+                let both = try await login(station, card.identity(), environment: card.environment)
+                #expect(both.exitStatus != 0 && both.errors.contains("several certificates, of which certlabel=LABEL selects"), "\(both)")
+                try station.install(profile(data: ["identityIssuerAutoSelectFilter: '\(filter)'"]))
+                let result = try await login(station, card.identity(), environment: card.environment)
+                #expect((result.exitStatus == 0) == isAccepted, "\(result)")
+            }
         }
     }
 }

@@ -80,10 +80,10 @@ extension KerberosError {
         public static let passwordExpired = Code(rawValue: "passwordExpired")
         /// The server rejected the new password: too short, too simple, used before, or changed too soon (RFC 3244 section 2).
         public static let passwordRefused = Code(rawValue: "passwordRefused")
-        /// The account is locked or disabled: `KRB5KDC_ERR_CLIENT_REVOKED`. Active Directory also returns this code for an expired account
-        /// and outside the logon hours.
+        /// The account is locked or disabled: `KRB5KDC_ERR_CLIENT_REVOKED`. Active Directory also returns this code outside the logon
+        /// hours, and for an expired account if it gives no other reason.
         public static let accountLocked = Code(rawValue: "accountLocked")
-        /// The account has expired: `KRB5KDC_ERR_NAME_EXP`.
+        /// The account has expired: `KRB5KDC_ERR_NAME_EXP`, or `KRB5KDC_ERR_CLIENT_REVOKED` with this reason of Active Directory.
         public static let accountExpired = Code(rawValue: "accountExpired")
         /// No KDC answered in time: `KRB5_KDC_UNREACH`, or the deadline.
         public static let kdcUnreachable = Code(rawValue: "kdcUnreachable")

@@ -69,7 +69,7 @@ extension NetworkFault: CustomStringConvertible {
     public var description: String {
         switch kind {
         case .drop, .corrupt, .delay, .truncate: "\(kind) of the \(direction)"
-        case .pass, .refuse, .blackHole, .replyTooBig, .error: "\(kind)"
+        case .pass, .refuse, .blackHole, .replyTooBig, .error, .referral: "\(kind)"
         }
     }
 }

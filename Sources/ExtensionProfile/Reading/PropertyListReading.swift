@@ -98,7 +98,7 @@ struct BinaryPropertyListOutline {
     private var table = 0
 
     /// The maximum number of values in a profile.
-    private static let maximumValues = 100_000
+    private static let maximumValues = 20_000
 
     init(_ data: Data) { bytes = Array(data) }
 

@@ -6,9 +6,9 @@ enum SiteCookie {
     /// The value of `Set-Cookie` for the browser. The cookie is for this site alone, and without `Secure`, which not every browser permits
     /// here; without that, browsers refuse `SameSite=None` and `Partitioned`.
     static func received(_ value: String) -> String {
-        let parts = value.split(separator: ";", omittingEmptySubsequences: false)
+        let parts = Self.parts(value)
         let attributes = parts.dropFirst().filter { part in
-            let words = part.asciiLowercasedText.split(separator: "=", maxSplits: 1).map(\.trimmingBlanks)
+            let words = part.asciiLowercasedText.utf8.split(separator: UInt8(ascii: "="), maxSplits: 1).map { Substring($0).trimmingBlanks }
             guard let name = words.first else { return true }
             guard name == "samesite" else { return !["domain", "secure", "partitioned"].contains(name) }
             return words.last != "none"
@@ -19,9 +19,14 @@ enum SiteCookie {
 
     /// The value of `Cookie` for the server.
     static func sent(_ value: String) -> String {
-        value.split(separator: ";", omittingEmptySubsequences: false)
+        parts(value)
             .map { pair in names.reduce(String(pair)) { renamed($0, $1.1, $1.0 == "__host-" ? "__Host-" : "__Secure-") } }
             .joined(separator: ";")
+    }
+
+    /// The parts between semicolons, by bytes: a combining character joins a semicolon to one `Character`.
+    private static func parts(_ value: String) -> [Substring] {
+        value.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map(Substring.init)
     }
 
     /// A cookie with another beginning of its name; the same text if it begins otherwise.

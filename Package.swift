@@ -170,8 +170,8 @@ let package = Package(
         .target(
             name: "SSOAgent",
             dependencies: [
-                "ActiveDirectory", "EventLoopTasks", "SignOnPolicy", "SystemSupport", "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos",
-                "KerberosEngine", "SSOAgentClient",
+                "ActiveDirectory", "EventLoopTasks", "SignOnPolicy", "SystemSupport", "ExtensionProfile", "HTTPNegotiate", "KCM",
+                "Kerberos", "KerberosEngine", "SSOAgentClient",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),

@@ -2,8 +2,8 @@ import BenchmarkSupport
 import CFloor
 import Foundation
 
-/// Tokens from the agent's API: 16 concurrent clients, each with its own persistent connection; compared with a route of the same HTTP server
-/// that does nothing.
+/// Tokens from the agent's API: 16 concurrent clients, each with its own persistent connection; compared with a route of the same HTTP
+/// server that does nothing.
 enum AuthorizeLoad {
     private static let clients: UInt32 = 16
     private static let rounds = 5

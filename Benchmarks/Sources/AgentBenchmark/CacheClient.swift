@@ -44,8 +44,8 @@ struct CacheClient {
     private let floor: String
     private let tickets: Int
 
-    /// The command line of this process, which fills the cache, and then measures it (`measure`), or prints the memory of the server with the
-    /// process identifier in `SERVER` (`memory`).
+    /// The command line of this process, which fills the cache, and then measures it (`measure`), or prints the memory of the server with
+    /// the process identifier in `SERVER` (`memory`).
     static func command(_ bench: Bench, _ task: String = "measure", size: CacheSize) throws -> [String] {
         [
             try ownPath(), "client", task, bench.source, bench.service, "\(size.tickets)", "\(size.bytes)",

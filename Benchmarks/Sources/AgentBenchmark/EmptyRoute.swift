@@ -2,7 +2,8 @@ import BenchmarkSupport
 import Foundation
 import Hummingbird
 
-/// A process whose HTTP server, that of the agent, reads the body of each request and answers with a constant: the limit of the agent's API.
+/// A process whose HTTP server, that of the agent, reads the body of each request and answers with a constant: the limit of the agent's
+/// API.
 struct EmptyRoute: Sendable {
     static let name = "a route that does nothing"
 

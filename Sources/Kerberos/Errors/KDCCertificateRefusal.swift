@@ -1,8 +1,8 @@
 internal import CKerberos
 internal import SystemSupport
 
-/// Why libkrb5's PKINIT plugin refused the answer of a KDC in a sign-in with a certificate, from the line of its trace. libkrb5 then asks for
-/// a password, and reports only that it got none.
+/// Why libkrb5's PKINIT plugin refused the answer of a KDC in a sign-in with a certificate, from the line of its trace. libkrb5 then asks
+/// for a password, and reports only that it got none.
 struct KDCCertificateRefusal: Sendable, Hashable {
     /// The plugin's status.
     let status: krb5_error_code

@@ -8,7 +8,8 @@
 
 /// What stat(2) tells about a file.
 ///
-/// Targets above this one use it instead of `struct stat`: which module Swift finds that structure in depends on the modules that they import.
+/// Targets above this one use it instead of `struct stat`: which module Swift finds that structure in depends on the modules that they
+/// import.
 package struct FileStatus: Sendable {
     package let owner: UInt32
     package let group: UInt32

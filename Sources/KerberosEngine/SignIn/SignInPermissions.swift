@@ -1,5 +1,5 @@
 internal import Kerberos
-internal import SignOnPolicy
+package import SignOnPolicy
 
 /// What the profiles permit at a sign-in, and with what a person signs in.
 struct SignInPermissions: Sendable {
@@ -34,7 +34,7 @@ struct SignInPermissions: Sendable {
 
 extension DecisionPolicy {
     /// The combined sign-in rules of a realm's profiles.
-    func signInRules(of realm: String) -> SignInRules {
+    package func signInRules(of realm: String) -> SignInRules {
         SignInRules(combining: configurations.filter { $0.realm == realm }.map(\.signIn))
     }
 }

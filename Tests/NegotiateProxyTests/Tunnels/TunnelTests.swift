@@ -165,7 +165,7 @@ import Testing
             .bind(host: "127.0.0.1", port: 0).get()
         let port = server.localAddress?.port ?? 0
         try await withProxy { proxy in
-            await #expect(throws: IOError.self) {
+            _ = await #expect(throws: IOError.self) {
                 try await withRawConnection(port: proxy.port) { connection in
                     try await connection.send(Self.connect(port) + "hello")
                     #expect(try await connection.head() == Self.established)

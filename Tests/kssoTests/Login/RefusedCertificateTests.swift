@@ -1,3 +1,4 @@
+import Foundation
 import KerberosTesting
 import TestSupport
 import Testing

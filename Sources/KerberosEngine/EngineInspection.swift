@@ -3,7 +3,7 @@ package import SignOnPolicy
 
 package import protocol HTTPNegotiate.CredentialExtension
 
-/// What an engine uses, for diagnosis: the clients, the controllers and the service tickets. Nothing here changes a session.
+/// Access to an engine's clients, domain controllers and service tickets, for diagnosis. Its own calls change no session.
 package struct EngineInspection: Sendable {
     fileprivate let clients: RealmClients
     fileprivate let tickets: ServiceTickets

@@ -2,7 +2,7 @@ package import Kerberos
 package import KerberosEngine
 package import SignOnPolicy
 
-/// What the programs of this package use besides the public interface.
+/// Calls for the programs of this package that are not public.
 extension SingleSignOn {
     /// Decides which hosts are answered.
     package var policy: DecisionPolicy { engine.policy }

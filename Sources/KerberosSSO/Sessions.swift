@@ -22,7 +22,9 @@ extension SingleSignOn {
         prompt: any Prompter,
         options: InitialCredentialOptions = .init()
     ) async throws(KerberosError) -> Session {
-        try await signIn(name, realm: realm, using: .prompter(prompt), options: options)
+        let whom = try await principal(name, realm: realm)
+        let source = try await engine.interactiveSource(realm: whom.realm, prompter: prompt)
+        return try await signIn(name, realm: realm, using: source, options: options)
     }
 
     /// Signs in unless a session is valid long enough, so that a program does not prompt each time it runs.
@@ -54,7 +56,9 @@ extension SingleSignOn {
         validFor validity: Duration = .seconds(300),
         options: InitialCredentialOptions = .init()
     ) async throws(KerberosError) -> Session {
-        try await signInIfNeeded(name, realm: realm, using: .prompter(prompt), validFor: validity, options: options)
+        let whom = try await principal(name, realm: realm)
+        let source = try await engine.interactiveSource(realm: whom.realm, prompter: prompt)
+        return try await signInIfNeeded(name, realm: realm, using: source, validFor: validity, options: options)
     }
 
     /// Signs in with a password, a keytab or a prompter unless a session is valid long enough; see
@@ -272,8 +276,8 @@ extension SingleSignOn {
     /// The session's cache keeps what `Session.account` says, for all programs. An agent reads it after each sign-in, and every four
     /// hours.
     ///
-    /// - Returns: The account and the rules for its passwords; nil if the realm is not an Active Directory domain, or if
-    /// sign-ins do not search for its controllers, because krb5.conf names the KDCs or the profile forbids it (`useSiteAutoDiscovery`).
+    /// - Returns: The account and the rules for its passwords; nil if the realm is not an Active Directory domain, or if sign-ins do not
+    ///   search for its controllers, because krb5.conf names the KDCs or the profile forbids it (`useSiteAutoDiscovery`).
     /// - Throws: `DirectoryError`; `libraryMissing` if OpenLDAP's libldap is not installed.
     public func readAccount(of session: Session) async throws(DirectoryError) -> DomainDirectory.Record? {
         try await engine.readAccount(of: session)

@@ -41,7 +41,8 @@ public final class NegotiatingHTTPClient: Sendable {
     /// - Parameters:
     ///   - credentialExtension: The extension that provides the tickets.
     ///   - configuration: The configuration of requests and challenges.
-    ///   - eventLoopGroup: The event loops of the connections; the group is not shut down with the client.
+    ///   - eventLoopGroup: The event loops of the connections and of the calls. The group is not shut down with the client. Shut it down
+    ///     only after the client: a call on event loops that were shut down never returns.
     public init(
         extension credentialExtension: any CredentialExtension,
         configuration: Configuration = Configuration(),

@@ -53,6 +53,6 @@ import Testing
         }
         text += "? *l40\n: x\n"
         let error = try #require(throws: ProfileError.self) { try ProfileValue.documents(yaml: text, source: "a.yaml") }
-        #expect(error.reason.contains("80 aliases"), "\(error)")
+        #expect(error.reason.contains("81 aliases"), "\(error)")
     }
 }

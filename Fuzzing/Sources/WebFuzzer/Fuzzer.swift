@@ -30,7 +30,8 @@ private func checkCookie(_ value: String) {
             .trimmingCharacters(in: CharacterSet(charactersIn: " \t")).lowercased()
     }
     for name in ["secure", "domain", "partitioned"] { check(!attributes.contains(name), "\(received.debugDescription) has \(name)") }
-    check(!received.contains { "\r\n\0".contains($0) } || value.contains { "\r\n\0\r\n".contains($0) }, "a cookie has a new line")
+    let isControl: (UInt8) -> Bool = { $0 == 0 || $0 == 10 || $0 == 13 }
+    check(!received.utf8.contains(where: isControl) || value.utf8.contains(where: isControl), "a cookie has a new line")
     let pair = String(received.prefix { $0 != ";" })
     let original = String(value.prefix { $0 != ";" })
     // Only the case of a prefix may change.

@@ -8,6 +8,9 @@ public import struct Foundation.URL
 ///
 /// An implementation may run in process or call a service; the client depends on neither Kerberos nor profiles. Canceling the task cancels
 /// the request.
+///
+/// A client may call these methods on an event loop, so they must not block a thread. Run blocking work on another executor, such as
+/// `withTaskExecutorPreference(globalConcurrentExecutor)`.
 public protocol CredentialExtension: Sendable {
     /// Decides about a URL, without network or cache: the decision that `ksso explain` prints.
     func decision(for url: URL) -> AuthorizationDecision

@@ -50,7 +50,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     func read(context: ChannelHandlerContext) {
-        // If reading stopped while each request waits for its turn, the kernel would have to be told twice for each.
+        // Stopping to read while each request waits for its turn would cost two system calls for each request.
         guard context.channel.isWritable, !requests.hasNext || requests.waitingBytes <= Self.readAhead, !requests.hasEnded else {
             return requests.isReadDue = true
         }

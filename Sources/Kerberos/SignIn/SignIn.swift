@@ -22,8 +22,14 @@ extension KerberosClient {
             armor,
             deadline throws(KerberosError) in
             var options = options
-            // A domain takes names in any case; the session is known by the account's own name.
-            options.isCanonical = principal.isEnterpriseName || client.hasLocatedControllers
+            // A domain takes names in any case; the session is known by the account's own name. A key is found by the name in its keytab,
+            // so that its session keeps that name.
+            let usesKey =
+                switch source {
+                case .keytab, .clientKeytab: true
+                default: false
+                }
+            options.isCanonical = principal.isEnterpriseName || !usesKey && client.hasLocatedControllers
             return try context.initialCredential(for: principal, using: source, options: options, armor: armor, deadline: deadline)
         }
     }

@@ -134,10 +134,12 @@ actor KeytabSession: SessionSource {
 
     /// Removes the session and destroys its tickets, if a sign-out covers it. The next request acquires another one. The tickets of the
     /// machine's users stay.
-    func end(_ sessions: [Session], _ request: SignOutRequest) -> SignOutResult {
+    func end(_ sessions: [Session], _ request: SignOutRequest) async -> SignOutResult {
         guard !sessions.isEmpty, let ended = existing else { return .init(ended: [], left: [], forgotten: []) }
+        // A ticket that is being acquired would come back after the sign-out.
+        await flights.end(where: { _ in true }, with: .notSignedIn(ended.principal))
+        session?.cache.destroyMemory()
         session = nil
-        ended.cache.destroyMemory()
         return .init(ended: [ended], left: [], forgotten: [])
     }
 

@@ -32,7 +32,7 @@ public struct Session: Sendable {
     /// When a program of this project last changed the password; nil if unknown.
     package let ownPasswordChange: Date?
     /// What the directory of the realm's domain said about the account; nil if it was not read since the sign-in. See
-    /// ``KerberosExtension/readAccount(of:)``.
+    /// `SingleSignOn.readAccount(of:)`.
     public let account: AccountStatus?
     /// Whether the directory did not know yet, when it was read, that a program of this project had changed the password. What
     /// ``account`` says about the password is then not used.

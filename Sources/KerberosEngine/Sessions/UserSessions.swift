@@ -127,9 +127,10 @@ final class UserSessions: SessionSource {
             named: request.principal,
             realm: request.realm
         )
+        // A ticket that is being acquired or renewed would come back after the sign-out.
+        await endAcquisitions(of: sessions, request)
         for session in ended {
-            // A ticket that is being acquired would come back after the sign-out.
-            await endAcquisitions(of: session)
+            await renewal.end(session)
             do throws(KerberosError) {
                 try await store.local.destroy(session.cache)
             } catch {
@@ -141,13 +142,18 @@ final class UserSessions: SessionSource {
         return .init(ended: ended, left: left, forgotten: forgotten)
     }
 
-    /// Cancels the requests for tickets of a session that no person was asked for, and waits until they have ended.
-    private func endAcquisitions(of session: Session) async {
+    /// Cancels the requests for tickets that no person was asked for, and waits until they have ended. There may be no session yet.
+    private func endAcquisitions(of sessions: [Session], _ request: SignOutRequest) async {
+        let (principal, realm) = (request.principal, request.principal?.realm ?? request.realm)
+        // A request that names no principal is for the default one of its realm.
+        let isDefault = principal == nil || sessions.isEmpty || sessions.contains { $0.principal == principal && $0.isDefault }
         await flights.end(
-            where: { !$0.mayAsk && $0.realm == session.realm && ($0.principal == nil || $0.principal == session.principal) },
-            with: .notSignedIn(session.principal)
+            where: { flight in
+                guard !flight.mayAsk, realm == nil || flight.realm == realm else { return false }
+                return flight.principal.map { principal == nil || $0 == principal } ?? isDefault
+            },
+            with: principal.map { .notSignedIn($0) } ?? .notSignedIn(toRealm: realm)
         )
-        await renewal.end(session)
     }
 
     func follow(_ step: ClockWatch.Step) async {

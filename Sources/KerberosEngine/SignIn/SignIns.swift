@@ -104,10 +104,10 @@ final class SignIns: Sendable {
 
 extension PrincipalNames {
     /// Whether the KDC may refer a name to another realm: only an enterprise name, whose realm the KDC chooses, and only to a known realm,
-    /// or to one above or below the KDC's own, which domains of one tree trust.
+    /// or to one below the KDC's own. One above it may be a top-level domain, which anyone can answer for.
     fileprivate func mayRefer(_ principal: Principal, to realm: String) async -> Bool {
         guard principal.isEnterpriseName else { return principal.realm.isEqualIgnoringCase(to: realm) }
-        if realm.hasSuffix(".\(principal.realm)") || principal.realm.hasSuffix(".\(realm)") { return true }
+        if realm.hasSuffix(".\(principal.realm)") { return true }
         return await realmIfKnown(realm) == realm
     }
 }

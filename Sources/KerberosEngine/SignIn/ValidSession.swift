@@ -2,7 +2,7 @@ package import Kerberos
 
 /// A session whose ticket is valid for as long as a caller requires, and where it comes from.
 package struct ValidSession: Sendable {
-    /// Where the session of a sign-in comes from that may not have been needed.
+    /// How a session was obtained by a call that signs in only if necessary.
     package enum Origin: Sendable {
         /// Its ticket was in the caches.
         case present
@@ -24,13 +24,13 @@ package struct ValidSession: Sendable {
 package enum SufficientSession: Sendable {
     /// None: the sign-in takes place in any case.
     case none
-    /// One of the principal whose ticket is valid now.
+    /// A session of the principal whose ticket is valid now. If a validity is required, the same as ``presentInRealm``.
     case present
-    /// One of the principal whose ticket is valid now; if no name is given and the profile names no principal, any of the realm.
+    /// A valid session of the principal; any valid session of the realm if no name is given and the profile names no principal.
     case presentInRealm
 }
 
-/// What callers of a sign-in that may not be needed have in common: they share one sign-in and its prompt.
+/// Identifies calls that can share one sign-in and its prompt.
 struct NeededSignIn: Hashable {
     /// The principal; nil accepts any session of the realm.
     let wanted: Principal?

@@ -1,10 +1,22 @@
 internal import NIOCore
 internal import Synchronization
 
-/// The proxy's own connections to loopback addresses. To the kernel they belong to the proxy's user, whoever asked for them.
+/// The proxy's own connections to this machine. To the kernel they belong to the proxy's user, whoever asked for them.
 final class OwnConnections: Sendable {
+    /// Both ends of a connection. One end alone is not enough, because the kernel gives the same port to connections with different
+    /// servers.
+    private struct Ends: Hashable {
+        let client: TCPSocketName
+        let server: TCPSocketName
+
+        init?(client: SocketAddress?, server: SocketAddress?) {
+            guard let client = client.flatMap({ TCPSocketName($0) }), let server = server.flatMap({ TCPSocketName($0) }) else { return nil }
+            (self.client, self.server) = (client, server)
+        }
+    }
+
     private struct State {
-        var names: [TCPSocketName: Int] = [:]
+        var numbers: [Ends: Int] = [:]
         var last = 0
     }
 
@@ -12,29 +24,33 @@ final class OwnConnections: Sendable {
 
     /// Adds a connection until it closes. Call it before anything is sent.
     func add(_ channel: any Channel) {
-        guard let name = channel.localAddress.flatMap({ TCPSocketName($0) }) else { return }
+        guard let ends = Ends(client: channel.localAddress, server: channel.remoteAddress) else { return }
         let number = state.withLock { state in
             state.last += 1
-            state.names[name] = state.last
+            state.numbers[ends] = state.last
             return state.last
         }
         channel.closeFuture.whenComplete { _ in
-            // A later connection may have the same port.
+            // A later connection may have the same ends.
             self.state.withLock { state in
-                guard state.names[name] == number else { return }
-                state.names[name] = nil
+                guard state.numbers[ends] == number else { return }
+                state.numbers[ends] = nil
             }
         }
     }
 
     /// Whether the client of a connection is this proxy itself. True at the latest when it has received a byte.
     func isClient(of channel: any Channel) -> Bool {
-        guard let name = channel.remoteAddress.flatMap({ TCPSocketName($0) }) else { return false }
-        return state.withLock { $0.names[name] != nil }
+        guard let ends = Ends(client: channel.remoteAddress, server: channel.localAddress) else { return false }
+        return state.withLock { $0.numbers[ends] != nil }
     }
 }
 
 extension Channel {
-    /// Whether a connection leads to a loopback address, also by way of an unspecified one such as 0.0.0.0.
-    var leadsToLoopback: Bool { remoteAddress.flatMap { TCPSocketName($0) }?.isLoopback ?? true }
+    /// Whether a connection leads to this machine: to a loopback address, also by way of an unspecified one such as 0.0.0.0, or to another of
+    /// its own addresses, from which the kernel then connects.
+    var leadsToThisMachine: Bool {
+        guard let remote = remoteAddress.flatMap({ TCPSocketName($0) }) else { return true }
+        return remote.isLoopback || localAddress.flatMap { TCPSocketName($0) }?.address == remote.address
+    }
 }

@@ -17,12 +17,13 @@
             private static let architecture: UInt32 = 0xC000_003E
             private static let numbers: [UInt32] = [
                 0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21, 24, 25, 28, 35, 39,  // read … getpid
-                42, 45, 47, 49, 51, 52, 54, 55,  // connect … getsockopt
+                42, 45, 47, 49, 51, 52, 55,  // connect … getsockopt
                 60, 63, 72, 79, 89, 96, 98, 99, 100, 102, 104, 107, 108, 131, 186,  // exit … gettid
                 201, 202, 204, 217, 219, 228, 229, 230, 231, 262, 267, 269, 271, 273, 299,  // time … recvmmsg
                 309, 318, 324, 332, 334, 439,  // getcpu … faccessat2
             ]
             private static let (socket, openat, tgkill, prlimit): (UInt32, UInt32, UInt32, UInt32) = (41, 257, 234, 302)
+            private static let setsockopt: UInt32 = 54
             /// sendto, sendmsg and sendmmsg, with the position of their flags.
             private static let sending: [(call: UInt32, flags: UInt32)] = [(44, 3), (46, 2), (307, 3)]
         #elseif arch(arm64)
@@ -30,16 +31,18 @@
             private static let numbers: [UInt32] = [
                 17, 25, 29, 48, 57, 61, 62, 63, 64, 65, 66, 67, 73, 78, 79, 80, 93, 94, 98, 99,  // getcwd … set_robust_list
                 101, 113, 114, 115, 123, 124, 128, 132, 134, 135, 139, 153, 160, 165, 168, 169,  // nanosleep … gettimeofday
-                172, 174, 175, 176, 177, 178, 179, 200, 203, 204, 205, 207, 208, 209, 212,  // getpid … recvmsg
+                172, 174, 175, 176, 177, 178, 179, 200, 203, 204, 205, 207, 209, 212,  // getpid … recvmsg
                 214, 215, 216, 222, 226, 233, 243, 278, 283, 291, 293, 439,  // brk … faccessat2
             ]
             private static let (socket, openat, tgkill, prlimit): (UInt32, UInt32, UInt32, UInt32) = (198, 56, 131, 261)
+            private static let setsockopt: UInt32 = 208
             /// sendto, sendmsg and sendmmsg, with the position of their flags.
             private static let sending: [(call: UInt32, flags: UInt32)] = [(206, 3), (211, 2), (269, 3)]
         #else
             private static let architecture: UInt32 = 0
             private static let numbers: [UInt32] = []
             private static let (socket, openat, tgkill, prlimit): (UInt32, UInt32, UInt32, UInt32) = (0, 0, 0, 0)
+            private static let setsockopt: UInt32 = 0
             private static let sending: [(call: UInt32, flags: UInt32)] = []
         #endif
 
@@ -108,6 +111,8 @@
             for (call, flags) in sending {
                 result += rule(for: call, [.load(argument(flags)), .ifAnyBit(0x2000_0000), .end(.refuse), .end(.allow)])
             }
+            // TCP_ULP can make a socket one of another protocol, which Landlock does not see.
+            result += rule(for: setsockopt, [.load(argument(2)), .ifEqual(31), .end(.refuse), .end(.allow)])
             for number in numbers { result += [.ifEqual(number), .end(.allow)] }
             return result + [.end(.refuse)]
         }

@@ -86,7 +86,7 @@ struct Dialer: Sendable {
 extension Dialer {
     /// Servers on this machine would take another user's connection for one of the proxy's user.
     private func check(_ stream: MessageStream, _ host: String, _ route: ProxyRoute) throws(ProxyFailure) {
-        guard stream.channel.leadsToLoopback else { return }
+        guard stream.channel.leadsToThisMachine else { return }
         context.ownConnections.add(stream.channel)
         guard route == .direct, user != PeerUser.own else { return }
         stream.close()

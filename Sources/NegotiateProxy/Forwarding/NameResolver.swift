@@ -25,6 +25,8 @@ final class NameResolver: Sendable {
 
     /// The names that are looked up at the same time, each on a thread of its own.
     static let maximumThreads = 32
+    /// How long a name may be queued: requests wait no longer to be connected.
+    private static let longestWait = Duration.seconds(15)
     private static let maximumNames = 1024
     private static let lifetime = Duration.seconds(30)
 
@@ -66,8 +68,10 @@ final class NameResolver: Sendable {
     }
 
     private func look(_ host: String) async -> [SocketAddress] {
+        let begun = now()
         await takeThread()
-        let addresses = await BlockingCall.run { [lookup] in lookup(host) }
+        // No request waits for a name that was queued for so long.
+        let addresses = now() - begun < Self.longestWait ? await BlockingCall.run { [lookup] in lookup(host) } : []
         let end = now() + Self.lifetime
         let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
             state.running[host] = nil

@@ -16,6 +16,7 @@ struct RouteAttempts: Sendable {
     /// - Throws: ``ProxyFailure`` with what failed before, if none does.
     mutating func connect() async throws -> OutgoingConnection {
         while let route = rest.popFirst() {
+            try Task.checkCancellation()
             do {
                 return try await dialer.connect(by: route, to: target)
             } catch let failure as ProxyFailure {
@@ -27,6 +28,9 @@ struct RouteAttempts: Sendable {
         guard failures.count > 1 else { throw first }
         throw ProxyFailure(first.status, failures.map(\.message).joined(separator: " "), challenges: first.challenges)
     }
+
+    /// Records a failure that says nothing about the upstream proxy.
+    mutating func skip(_ failure: ProxyFailure) { failures.append(failure) }
 
     /// Records that an upstream proxy accepted a connection, and did not answer.
     mutating func leave(_ server: ProxyServer, _ failure: ProxyFailure) async {

@@ -145,10 +145,17 @@ actor MessageStream {
     private func send(_ bytes: ByteBuffer) async throws {
         let timeout = channel.eventLoop.scheduleTask(in: idleTime) { [channel] in channel.close(promise: nil) }
         defer { timeout.cancel() }
-        try await withTaskCancellationHandler {
-            try await channel.writeAndFlush(bytes).get()
-        } onCancel: {
-            channel.close(promise: nil)
+        try Task.checkCancellation()
+        do {
+            try await withTaskCancellationHandler {
+                try await channel.writeAndFlush(bytes).get()
+            } onCancel: {
+                channel.close(promise: nil)
+            }
+        } catch {
+            // The channel's error would count as a failure of the peer.
+            try Task.checkCancellation()
+            throw error
         }
     }
 

@@ -24,7 +24,8 @@ struct TunnelOpener: Sendable {
                 let limit = attempts.hasNext ? context.limits.failoverTime : nil
                 return try await open(to: target, for: request, over: connection, server, within: limit)
             } catch let error as ConnectionLost {
-                await attempts.leave(server, error.failure)
+                // The proxy may still be connecting to a target that does not answer, which says nothing about the proxy.
+                if error.isTimeout { attempts.skip(error.failure) } else { await attempts.leave(server, error.failure) }
             }
         }
     }

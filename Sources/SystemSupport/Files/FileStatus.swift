@@ -6,7 +6,7 @@
     internal import Darwin
 #endif
 
-/// What stat(2) tells about a file.
+/// The owner, the group and the mode of a file, as stat(2) reports them.
 ///
 /// Targets above this one use it instead of `struct stat`: which module Swift finds that structure in depends on the modules that they
 /// import.

@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import NIOPosix
 import TestSupport
 import Testing
 
@@ -42,17 +43,19 @@ import Testing
     }
 
     @Test func `both tables of the kernel name this user for a connection of this process`() async throws {
-        try await ScriptedServer.run { _ in
-            .response(200, body: "hello")
-        } _: { server in
-            let (client, remote) = try await connectedNames(port: server.port)
-            #expect(client.names.map { ProcessFileTable.userID(from: $0, to: remote) } == [geteuid()])
-            #expect(client.names.map { TCPSocketTable.userID(from: $0, to: remote) } == [geteuid()])
-            // A client may end its sending direction behind its request.
-            try await client.channel.close(mode: .output).get()
-            #expect(client.names.map { ProcessFileTable.userID(from: $0, to: remote) } == [geteuid()])
-            #expect(client.names.map { TCPSocketTable.userID(from: $0, to: remote) } == [geteuid()])
-        }
+        // A server that does not close when the client ends its sending direction.
+        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .bind(host: "127.0.0.1", port: 0).get()
+        let (client, remote) = try await connectedNames(port: try #require(server.localAddress?.port))
+        #expect(client.names.map { ProcessFileTable.userID(from: $0, to: remote) } == [geteuid()])
+        #expect(client.names.map { TCPSocketTable.userID(from: $0, to: remote) } == [geteuid()])
+        // A client may end its sending direction behind its request.
+        try await client.channel.close(mode: .output).get()
+        #expect(client.names.map { ProcessFileTable.userID(from: $0, to: remote) } == [geteuid()])
+        #expect(client.names.map { TCPSocketTable.userID(from: $0, to: remote) } == [geteuid()])
+        try await client.channel.close()
+        try await server.close()
     }
 
     @Test func `a client that sends no more behind its request gets the response`() async throws {

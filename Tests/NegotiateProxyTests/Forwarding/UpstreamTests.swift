@@ -169,9 +169,12 @@ import Testing
                         )
                         #expect(try await connection.text(upTo: "hello").hasPrefix("HTTP/1.1 200"))
                     }
-                    #expect(await proxy.status.upstreams.map(\.isReachable) == [false, true])
+                    // A proxy that is silent may be waiting for a target that does not answer, so that it does not count as failed.
+                    let hasFailed = if case .drop = reply { true } else { false }
+                    #expect(await proxy.status.upstreams.contains { $0.isReachable == false } == hasFailed)
+                    let failures = hasFailed ? ["localhost:\(dead.port) failed"] : []
+                    #expect(routes.endings == failures + ["localhost:\(server.port) established"])
                 }
-                #expect(routes.endings == ["localhost:\(dead.port) failed", "localhost:\(server.port) established"])
                 #expect(dead.requests.count == 1)
             }
         }

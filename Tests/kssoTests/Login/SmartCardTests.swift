@@ -119,7 +119,7 @@ struct SmartCardTests {
             let foreign = try await other.certificate(for: "alice")
             try await withCard(["alice"], ["foreign": foreign]) { station, card in
                 let both = try await login(station, card.identity(), environment: card.environment)
-                #expect(both.exitStatus != 0 && both.errors.contains("several certificates, of which certlabel=LABEL selects"), "\(both)")
+                #expect(both.exitStatus != 0 && both.errors.contains("select a certificate with certlabel=LABEL"), "\(both)")
                 try station.install(profile(data: ["identityIssuerAutoSelectFilter: '\(filter)'"]))
                 let result = try await login(station, card.identity(), environment: card.environment)
                 #expect((result.exitStatus == 0) == isAccepted, "\(result)")

@@ -56,7 +56,38 @@ final class ProfileSource {
             copy.pointee = Unmanaged<ProfileSource>.fromOpaque(data).retain().toOpaque()
             return 0
         }
+        addIteration(to: &table)
         return table
+    }
+
+    /// Lists the sections and relations of the files. The configuration's own relations need no list, because libkrb5 asks for them by name.
+    private static func addIteration(to table: inout profile_vtable) {
+        table.iterator_create = { data, names, flags, result in
+            guard let data, let names, let result else { return Int(EINVAL) }
+            guard let base = Unmanaged<ProfileSource>.fromOpaque(data).takeUnretainedValue().base else { return Int(PROF_NO_SECTION) }
+            var iterator: UnsafeMutableRawPointer?
+            let code = profile_iterator_create(base, names, flags, &iterator)
+            guard code == 0 else { return code }
+            result.pointee = Unmanaged.passRetained(Iteration(iterator)).toOpaque()
+            return 0
+        }
+        table.iterator = { _, data, name, value in
+            guard let data else { return Int(EINVAL) }
+            // Frees itself at the end.
+            return profile_iterator(&Unmanaged<Iteration>.fromOpaque(data).takeUnretainedValue().iterator, name, value)
+        }
+        table.iterator_free = { _, data in
+            guard let data else { return }
+            let iteration = Unmanaged<Iteration>.fromOpaque(data).takeRetainedValue()
+            if iteration.iterator != nil { profile_iterator_free(&iteration.iterator) }
+        }
+        table.free_string = { _, text in profile_release_string(text) }
+    }
+
+    private final class Iteration {
+        var iterator: UnsafeMutableRawPointer?
+
+        init(_ iterator: UnsafeMutableRawPointer?) { self.iterator = iterator }
     }
 
     private func values(of names: UnsafePointer<UnsafePointer<CChar>?>) -> [String] {

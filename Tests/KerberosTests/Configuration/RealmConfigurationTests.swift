@@ -49,6 +49,15 @@ import Testing
         }
     }
 
+    @Test func `the realms of krb5.conf are listed`() throws {
+        try withFile { path throws in
+            let context = try Context(RealmConfiguration(realm: "A.TEST", preferredKDCs: ["near.a.test"], base: .files([path])))
+            #expect(try context.subsections(["realms"]) == ["A.TEST", "B.TEST"])
+            #expect(try context.subsections(["capaths"]).isEmpty)
+        }
+        #expect(try Context(RealmConfiguration(realm: "A.TEST", base: .none)).subsections(["realms"]).isEmpty)
+    }
+
     /// libkrb5 would contact it twice, and wait each time.
     @Test func `a preferred KDC that krb5.conf lists too is listed once`() throws {
         try withFile { path throws in

@@ -61,12 +61,11 @@ struct DomainGroupTests {
     }
 
     /// Domain controllers write the groups of a domain once, and the number of each group.
-    @Test func `the token of a user in 300 groups fits`() async throws {
+    @Test func `a server with the usual limit accepts the token of a user in 300 groups`() async throws {
         try await login("bob")
         try await withProtectedWebServer(realm: domain.realm, .init(maximumFieldSize: 8_190)) { server in
-            #expect(try await station.ksso("fetch", "\(server.url)/hello") == .done("Hello bob@AD.TEST\n"))
-            let result = try await station.ksso("explain", "\(server.url)/hello")
-            #expect(!result.output.contains("The header field with this ticket"), "\(result)")
+            let result = try await station.ksso("fetch", "\(server.url)/hello")
+            #expect(result == .done("Hello bob@AD.TEST\n"))
         }
     }
 }

@@ -60,7 +60,8 @@ final class ProfileSource {
         return table
     }
 
-    /// Lists the sections and relations of the files. The configuration's own relations need no list, because libkrb5 asks for them by name.
+    /// Lists the sections and relations of the files. The configuration's own relations need no list, because libkrb5 asks for them by
+    /// name.
     private static func addIteration(to table: inout profile_vtable) {
         table.iterator_create = { data, names, flags, result in
             guard let data, let names, let result else { return Int(EINVAL) }

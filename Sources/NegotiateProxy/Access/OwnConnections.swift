@@ -47,8 +47,8 @@ final class OwnConnections: Sendable {
 }
 
 extension Channel {
-    /// Whether a connection leads to this machine: to a loopback address, also by way of an unspecified one such as 0.0.0.0, or to another of
-    /// its own addresses, from which the kernel then connects.
+    /// Whether a connection leads to this machine: to a loopback address, also by way of an unspecified one such as 0.0.0.0, or to another
+    /// of its own addresses, from which the kernel then connects.
     var leadsToThisMachine: Bool {
         guard let remote = remoteAddress.flatMap({ TCPSocketName($0) }) else { return true }
         return remote.isLoopback || localAddress.flatMap { TCPSocketName($0) }?.address == remote.address

@@ -40,18 +40,18 @@ enum AuthorizeLoad {
                 for _ in 0..<rounds {
                     for index in rows.indices { try measure(&rows[index]) }
                 }
-                report(rows)
+                printTable(rows)
                 report("  resident after the load: \(String(format: "%.1f MiB", try agent.statistics().resident))\n")
             }
         }
     }
 
-    private static func report(_ rows: [Row]) {
+    private static func printTable(_ rows: [Row]) {
         report("authorize, \(clients) clients".padded(46) + "a second   50 %, ms   99 %, ms   µs of processor   of the empty route")
         for row in rows {
             let ratio = zip(row.rates, rows[rows.count - 1].rates).map { $0 / $1 }.median
             report(text(row, ratio))
-            Measurement(
+            BenchmarkRow(
                 row.name,
                 in: "authorize, \(clients) clients",
                 row.rates,

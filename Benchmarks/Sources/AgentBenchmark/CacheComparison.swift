@@ -49,7 +49,7 @@ struct CacheComparison {
         } else if let operation = words.first.flatMap(CacheOperation.init), numbers.count == 5 {
             let figure = Figure(own: numbers[0], floor: numbers[1], file: numbers[2], overFloor: numbers[3], overFile: numbers[4])
             figures[server.name, default: [:]][size, default: [:]][operation] = figure
-            Measurement(
+            BenchmarkRow(
                 "\(server.name), \(size.text)",
                 in: operation.title,
                 [figure.own],

@@ -46,7 +46,7 @@ enum CommandStarts {
 
     private static func text(_ row: Row) -> String {
         let (wall, processor) = (row.wall.median, row.processor.median)
-        Measurement(row.name, in: "commands", row.wall, .milliseconds, processor: processor * 1000)?.record()
+        BenchmarkRow(row.name, in: "commands", row.wall, .milliseconds, processor: processor * 1000)?.record()
         let cells = [String(format: "%.1f", wall).rightAligned(6), String(format: "%.1f", processor).rightAligned(18)].joined()
         let verdict = row.goal.map { "   less than \(Int($0)) ms: \(wall < $0 ? "reached" : "missed")" } ?? ""
         return "  " + row.name.padded(40) + cells + verdict

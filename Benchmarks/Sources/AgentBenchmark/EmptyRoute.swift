@@ -33,8 +33,7 @@ struct EmptyRoute: Sendable {
         }
         let application = Application(
             router: router,
-            configuration: ApplicationConfiguration(address: .unixDomainSocket(path: path)),
-            logger: Logger(label: "route", factory: { _ in SwiftLogNoOpLogHandler() })
+            configuration: ApplicationConfiguration(address: .unixDomainSocket(path: path))
         )
         try await application.runService()
     }

@@ -41,7 +41,7 @@ enum MemoryUse {
     }
 
     private static func row(_ name: String, _ resident: Double, _ anonymous: Double, _ threads: String, goal: Double?) {
-        Measurement(name, in: "memory", [resident], .mebibytes)?.record()
+        BenchmarkRow(name, in: "memory", [resident], .mebibytes)?.record()
         let cells = [String(format: "%.1f", resident), String(format: "%.1f", anonymous), threads]
         let verdict = goal.map { "at most \(Int($0)) MiB: \(resident <= $0 ? "reached" : "missed")" } ?? ""
         report("  " + name.padded(40) + cells.map { $0.rightAligned(12) }.joined() + "   " + verdict)

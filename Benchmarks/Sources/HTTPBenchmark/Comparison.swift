@@ -36,11 +36,11 @@ struct Comparison {
         for row in rows { measurement(row.name, title)?.record() }
     }
 
-    private func measurement(_ name: String, _ title: String) -> Measurement? {
+    private func measurement(_ name: String, _ title: String) -> BenchmarkRow? {
         guard failures[name] == nil, let rounds = timings[name]?.map({ $0.seconds * 1e6 }), let own = microseconds(name) else { return nil }
         let peers = [Rows.reference, Rows.curlAskedFirst, Rows.libcurl, Rows.unauthenticated].filter { $0 != name }
         let ratios = peers.map { peer in (peer, microseconds(peer).map { own / $0 }) }
-        return Measurement(
+        return BenchmarkRow(
             name,
             in: title,
             rounds,

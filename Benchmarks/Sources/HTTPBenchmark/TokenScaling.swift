@@ -31,9 +31,9 @@ enum TokenScaling {
         let factor = zip(rows[2].rates, rows[1].rates).map { $0 / $1 }.median
         let floor = zip(rows[4].rates, rows[3].rates).map { $0 / $1 }.median
         let summary = String(format: "  %d cores over one: %.2f; in C %.2f", cores, factor, floor)
-        for row in rows { Measurement(row.name, in: "tokens for one service in one process", row.rates, .perSecond)?.record() }
+        for row in rows { BenchmarkRow(row.name, in: "tokens for one service in one process", row.rates, .perSecond)?.record() }
         let factors = zip(rows[2].rates, rows[1].rates).map { $0 / $1 }
-        Measurement(
+        BenchmarkRow(
             "\(cores) cores over one",
             in: "tokens for one service in one process",
             factors,

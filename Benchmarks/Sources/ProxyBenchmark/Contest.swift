@@ -86,10 +86,10 @@ struct Contest: Sendable {
         return ([heading] + rows).joined(separator: "\n")
     }
 
-    private func measurement(_ name: String, _ title: String, _ columns: [Column]) -> Measurement? {
+    private func measurement(_ name: String, _ title: String, _ columns: [Column]) -> BenchmarkRow? {
         let isTransfer = columns.contains { $0.title.hasPrefix("MiB") }
         let peers = contestants.map(\.name).filter { $0 != name }
-        return Measurement(
+        return BenchmarkRow(
             name,
             in: title,
             figures(name, .rate),

@@ -51,7 +51,7 @@ enum IdleTunnels {
                 let working = cfloor_working_tunnels(sockets, UInt32(count))
                 guard working == count else { throw Unavailable(reason: "only \(working) of \(count) tunnels work") }
                 uses[count] = use
-                Measurement(name, in: "memory with \(count) idle tunnels", [use.resident], .mebibytes)?.record()
+                BenchmarkRow(name, in: "memory with \(count) idle tunnels", [use.resident], .mebibytes)?.record()
                 report(line(name, count, use, uses[0], headings))
             } catch {
                 report("  \(name), \(count) tunnels: not measured: \(error)")

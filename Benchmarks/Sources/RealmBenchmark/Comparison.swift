@@ -38,7 +38,7 @@ struct Comparison {
         let reference = seconds["k5test, kinit"]?.median
         for (name, values) in seconds.sorted(by: { $0.value.median < $1.value.median }) {
             let ratio = reference.map { String(format: "%.2f", values.median / $0) } ?? "-"
-            Measurement(name, in: title, values, .seconds, ratios: ["k5test, kinit": reference.map { values.median / $0 }])?.record()
+            BenchmarkRow(name, in: title, values, .seconds, ratios: ["k5test, kinit": reference.map { values.median / $0 }])?.record()
             report(
                 name.padded(56) + String(format: "%.3f", values.median).rightAligned(9)
                     + String(format: "%.3f", values.min() ?? 0).rightAligned(11) + ratio.rightAligned(13)

@@ -1,7 +1,7 @@
 import Foundation
 
 /// One row of a benchmark, as `Benchmarks/run` writes it to its table and its record.
-package struct Measurement: Codable, Sendable {
+package struct BenchmarkRow: Codable, Sendable {
     package enum Unit: String, Codable, Sendable {
         case microseconds = "µs"
         case milliseconds = "ms"

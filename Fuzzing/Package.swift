@@ -94,7 +94,7 @@ let package = Package(
         ),
         .target(
             name: "ksso",
-            sources: ["Configure/JSONText.swift", "Configure/JSONText+Parsing.swift"],
+            sources: ["Configure/Formats/JSONText.swift", "Configure/Formats/JSONText+Parsing.swift"],
             swiftSettings: settings + testable
         ),
         .target(name: "FuzzerSupport", swiftSettings: settings),

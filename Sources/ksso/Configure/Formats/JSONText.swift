@@ -17,7 +17,7 @@ enum JSONText: Equatable, Sendable {
 
     /// The text of a string; nil for other values.
     var string: String? {
-        guard case .scalar(let text) = self, text.hasPrefix("\"") else { return nil }
+        guard case .scalar(let text) = self, text.utf8.first == UInt8(ascii: "\"") else { return nil }
         return Self.unquoted(text)
     }
 

@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import Synchronization
 
-/// The proxy's own connections to this machine. To the kernel they belong to the proxy's user, whoever asked for them.
+/// The proxy's own connections to this machine. The kernel names the proxy's user as their owner, also if another user requested them.
 final class OwnConnections: Sendable {
     /// Both ends of a connection. One end alone is not enough, because the kernel gives the same port to connections with different
     /// servers.

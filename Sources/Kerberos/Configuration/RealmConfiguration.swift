@@ -112,7 +112,8 @@ extension RealmConfiguration {
         let kdcs = otherKDCs.merging([realm: preferredKDCs]) { _, own in own }.filter { !$0.value.isEmpty }
         var relations = Dictionary(uniqueKeysWithValues: kdcs.map { realm, kdcs in (["realms", realm, "kdc"], kdcs) })
         // SAM asks what the KDC tells it to, in a prompt that looks like the one for a certificate's PIN, and sends the answer to the KDC.
-        relations[["plugins", "clpreauth", "disable"]] = ["sam2"]
+        // With PKINIT, a certificate that krb5.conf names would sign in instead of the given password or key, which would not be checked.
+        relations[["plugins", "clpreauth", "disable"]] = signsInByCertificateAlone ? ["sam2"] : ["sam2", "pkinit"]
         return relations
     }
 

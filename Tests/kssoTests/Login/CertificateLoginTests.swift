@@ -19,6 +19,7 @@ struct CertificateLoginTests {
         let plugin = try #require(LoadableLibrary.pkinit)
         let options = TestRealmOptions(
             users: ["alice": "secret"],
+            acceptsPasswordChanges: true,
             acceptsCertificates: true,
             pluginDirectory: "\(plugin.folder)/krb5/plugins"
         )
@@ -157,7 +158,7 @@ struct CertificateLoginTests {
                 for session in [
                     try await client.login("alice", using: .certificate(identity)),
                     try await client.login("alice", using: .configuredCertificate),
-                    try await client.login("alice", using: .certificate(protected, pin: "1234")),
+                    try await client.login("alice", using: .certificate(protected, pin: Secret("1234"))),
                 ] {
                     #expect(session.principal == "alice@EXAMPLE.TEST" && session.signedIn && session.acquiredBy == "certificate")
                 }
@@ -166,7 +167,7 @@ struct CertificateLoginTests {
                 }
                 #expect(unasked?.code == .notInteractive)
                 let refused = await #expect(throws: AuthorizationError.self) {
-                    try await client.login("alice", using: .certificate(protected, pin: "wrong"))
+                    try await client.login("alice", using: .certificate(protected, pin: Secret("wrong")))
                 }
                 #expect(refused?.code.rawValue == "certificateRefused" && refused?.message.contains("wrong") == false, "\(refused as Any)")
                 #expect(try await station.realm.failedAttempts(of: "alice") == 0)
@@ -283,6 +284,30 @@ struct CertificateLoginTests {
         try await withKDC { station, _ in
             let login = try await station.ksso("login", "alice", "--certificate", "default")
             #expect(login.exitStatus == 1 && login.errors.contains("no certificate is configured"), "\(login)")
+        }
+    }
+
+    /// libkrb5 would otherwise prefer PKINIT, and would not check what was given.
+    @Test func `a certificate in krb5.conf does not replace a password or a keytab`() async throws {
+        try await withKDC { station, identity in
+            let path = try station.write("[libdefaults]\n    pkinit_identities = \(identity)\n", to: "krb5.conf")
+            let variables = ["KRB5_CONFIG": "\(path):\(station.realm.configurationPath)"]
+            let login = try await station.ksso("login", "alice", "--password-stdin", input: "wrong\n", environment: variables)
+            #expect(login.exitStatus == 1 && login.errors.contains("the password is wrong"), "\(login)")
+            let change = try await station.ksso(
+                "passwd",
+                "alice",
+                "--password-stdin",
+                input: "wrong\nnew-secret-1\n",
+                environment: variables
+            )
+            #expect(change.exitStatus == 1 && change.errors.contains("password is wrong"), "\(change)")
+            let keytab = "\(station.directory)/wrong.keytab"
+            let keys = "add_entry -password -p alice@EXAMPLE.TEST -k 1 -e aes256-cts\nwrong\nwrite_kt \(keytab)\n"
+            _ = try await station.run(["ktutil"], input: keys)
+            let key = try await station.ksso("login", "alice", "--keytab", keytab, environment: variables)
+            #expect(key.exitStatus == 1 && key.errors.contains("the key in the keytab"), "\(key)")
+            #expect(try await station.ksso("login", "alice", "--password-stdin", input: "secret\n", environment: variables).exitStatus == 0)
         }
     }
 

@@ -236,7 +236,10 @@ extension Context {
         // kinit leaves a file without even a principal in a DIR collection when it fails.
         let isEmpty = Int(status) == Int(KRB5_CC_END) && name.path.map { FileCacheLayout.isWhole($0) } != false
         if !isEmpty { try check(status, .readCache, subject: subject) }
-        guard let principal else { throw KerberosError(.noCredentials, subject: subject, message: "the credential cache is empty.") }
+        guard let principal else {
+            let message = "the credential cache is empty, as a failed kinit leaves it. Sign in first."
+            throw KerberosError(.noCredentials, subject: subject, message: message)
+        }
         defer { krb5_free_principal(raw, principal) }
         return try Principal(copying: principal, context: self)
     }
@@ -272,32 +275,16 @@ extension Context {
                 isOwn: client == listing.principal,
                 expires: TicketTimes(raw.times).expires
             )
-            let isTicketGranting = ticket.isOwn && ticket.server.isTicketGrantingService(of: listing.principal.realm)
+            let isTicketGranting =
+                ticket.isOwn && !raw.isPostdated && ticket.server.isTicketGrantingService(of: listing.principal.realm)
             if isTicketGranting { listing.ticketGrantingTicket = try Credential(copying: &raw, context: self) }
             listing.tickets.append(ticket)
         }
         return listing
     }
 
-    /// The last ticket in a cache that belongs to the client and whose service name and times satisfy the predicate.
-    func lastCredential(
-        in cache: krb5_ccache,
-        for client: Principal,
-        where isWanted: (Principal, TicketTimes) -> Bool
-    ) throws(KerberosError) -> Credential? {
-        var found: Credential?
-        try forEachCredential(in: cache) { (raw: inout krb5_creds) throws(KerberosError) in
-            guard krb5_is_config_principal(self.raw, raw.server) == 0,
-                try isWanted(Credential.server(of: raw, context: self), TicketTimes(raw.times)),
-                try Principal(copying: raw.client, context: self) == client
-            else { return }
-            found = try Credential(copying: &raw, context: self)
-        }
-        return found
-    }
-
     /// Calls the body for each entry of a cache, and throws if the cache is a truncated file.
-    private func forEachCredential(
+    func forEachCredential(
         in cache: krb5_ccache,
         _ body: (inout krb5_creds) throws(KerberosError) -> Void
     ) throws(KerberosError) {

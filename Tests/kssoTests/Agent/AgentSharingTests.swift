@@ -20,6 +20,16 @@ struct AgentSharingTests {
         try await station.run(["ksso", "exec", "--"] + command, input: input)
     }
 
+    @Test func `a ticket whose key type is no longer permitted is replaced`() async throws {
+        try await station.signIn()
+        let old = try await station.run(["ksso", "exec", "--", "kvno", "-e", "aes128-cts-hmac-sha1-96", "HTTP/localhost"])
+        #expect(old.exitStatus == 0, "\(old)")
+        let path = try station.write("[libdefaults]\n    permitted_enctypes = aes256-cts-hmac-sha1-96\n", to: "permitted.conf")
+        let variables = ["KRB5_CONFIG": "\(path):\(station.realm.configurationPath)"]
+        let reply = try await station.ksso("fetch", page, environment: variables)
+        #expect(reply == .done("Hello alice@EXAMPLE.TEST\n"), "\(reply)")
+    }
+
     @Test func `every program of the user uses the session of ksso login`() async throws {
         try await station.withAgent { _ in
             let login = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n")

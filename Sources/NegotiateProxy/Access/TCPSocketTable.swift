@@ -32,35 +32,24 @@ enum SocketDiagnosis {
         case unavailable
     }
 
-    private static let netlink: Int32 = 16
     private static let sockDiag: Int32 = 4
     private static let byFamily: UInt16 = 20
-    private static let error: UInt16 = 2
 
     static func look(from client: TCPSocketName, to server: TCPSocketName) -> Answer {
-        let descriptor = socket(netlink, Int32(SOCK_DGRAM.rawValue) | O_CLOEXEC | O_NONBLOCK, sockDiag)
-        guard descriptor >= 0 else { return .unavailable }
-        defer { close(descriptor) }
-        let request = request(from: client, to: server)
-        let sent = unsafe request.withUnsafeBytes { unsafe send(descriptor, $0.baseAddress, $0.count, 0) }
-        guard sent == request.count else { return .unavailable }
-        // The kernel has answered before send(2) returns.
-        var reply = [UInt8](repeating: 0, count: 1024)
-        let count = unsafe reply.withUnsafeMutableBytes { unsafe recv(descriptor, $0.baseAddress, $0.count, 0) }
-        guard count >= 20 else { return .unavailable }
-        return answer(Array(reply.prefix(count)), client, server)
+        guard let reply = Netlink.reply(to: request(from: client, to: server), type: byFamily, family: sockDiag) else {
+            return .unavailable
+        }
+        return answer(reply, client, server)
     }
 
-    /// `struct nlmsghdr` and `struct inet_diag_req_v2` of linux/inet_diag.h.
+    /// `struct inet_diag_req_v2` of linux/inet_diag.h.
     private static func request(from client: TCPSocketName, to server: TCPSocketName) -> [UInt8] {
         var body: [UInt8] = [UInt8(client.address.count == 4 ? AF_INET : AF_INET6), UInt8(IPPROTO_TCP), 0, 0]
         // All states.
         body += [0xFF, 0xFF, 0xFF, 0xFF]
         body += identity(client, server)
         // No cookie.
-        body += [UInt8](repeating: 0xFF, count: 8)
-        return UInt32(16 + body.count).hostBytes + byFamily.hostBytes + UInt16(1).hostBytes + UInt32(1).hostBytes + UInt32(0).hostBytes
-            + body
+        return body + [UInt8](repeating: 0xFF, count: 8)
     }
 
     /// `struct inet_diag_sockid` up to the cookie: ports, addresses and the interface.
@@ -73,13 +62,8 @@ enum SocketDiagnosis {
 
     /// Reads `struct inet_diag_msg`. The kernel may answer with a listening socket instead of a connection.
     static func answer(_ reply: [UInt8], _ client: TCPSocketName, _ server: TCPSocketName) -> Answer {
-        let kind = UInt16(reply[4]) | UInt16(reply[5]) << 8
-        let littleKind = UInt16(littleEndian: kind)
-        if littleKind == error {
-            let code = reply.hostInteger(at: 16)
-            return code == UInt32(bitPattern: -ENOENT) ? .absent : .unavailable
-        }
-        guard littleKind == byFamily, reply.count >= 16 + 72 else { return .unavailable }
+        if let code = Netlink.errorCode(of: reply) { return code == ENOENT ? .absent : .unavailable }
+        guard Netlink.type(of: reply) == byFamily, reply.count >= 16 + 72 else { return .unavailable }
         let ports = reply[20..<24]
         guard TCPSocketTable.connected.contains(reply[17]), ports.elementsEqual(identity(client, server).prefix(4)) else { return .absent }
         let (user, inode) = (reply.hostInteger(at: 16 + 64), reply.hostInteger(at: 16 + 68))
@@ -141,19 +125,5 @@ extension TCPSocketName {
         }
         let isMapped = address.count == 16 && address.prefix(12).elementsEqual([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF])
         self.init(address: isMapped ? Array(address.suffix(4)) : address, port: port)
-    }
-}
-
-extension FixedWidthInteger {
-    /// The bytes in the machine's order, as the kernel's structures have them.
-    fileprivate var hostBytes: [UInt8] { unsafe withUnsafeBytes(of: self) { unsafe Array($0) } }
-}
-
-extension [UInt8] {
-    /// The 32-bit number at an offset, in the machine's order.
-    fileprivate func hostInteger(at offset: Int) -> UInt32 {
-        let bytes = self[offset..<(offset + 4)]
-        let number = bytes.reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        return UInt32(littleEndian: number)
     }
 }

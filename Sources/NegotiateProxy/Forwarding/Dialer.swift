@@ -14,7 +14,7 @@ struct Dialer: Sendable {
     /// The loop of the client's connection, so that a tunnel needs no other.
     let eventLoop: any EventLoop
     /// The client's user.
-    private let user: UInt32
+    let user: UInt32
     private let budget: DialBudget
 
     init(context: ProxyContext, eventLoop: any EventLoop, user: UInt32) {

@@ -110,7 +110,7 @@ struct ForwardTransport: NegotiateTransport {
             first.stream.close()
             throw UncoveredRoute(server: server)
         }
-        var authentication = UpstreamAuthentication(server, context, opensTunnel: false)
+        var authentication = UpstreamAuthentication(server, context, client: connector.dialer.user, opensTunnel: false)
         if authentication.isCovered { try await request.body?.buffer(upTo: context.limits.replayableBody) }
         let mayBeRepeated = request.mayBeRepeated || authentication.isCovered
         let passes = context.passesProxyAuthorization(to: server)

@@ -68,7 +68,7 @@ struct Forwarder: Sendable {
         var settings = CallSettings(NegotiationOptions(), unboundTLS: .refused)
         settings.options.maximumRedirects = 0
         settings.options.maximumReplayableBody = context.limits.replayableBody
-        settings.options.isUserInterfaceEnabled = context.configuration.isUserInterfaceEnabled
+        settings.options.isUserInterfaceEnabled = context.mayPrompt(for: user)
         return NegotiatingCall(
             credentialExtension: OriginCredentials(credentials: context.credentials, refusal: refusal),
             settings: settings,

@@ -26,6 +26,7 @@ struct UpstreamAuthentication {
     private let server: ProxyServer
     private let url: URL?
     private let context: ProxyContext
+    private let client: UInt32
     private let opensTunnel: Bool
     private let plan: AuthorizationPlan?
     private let refusals: [DecisionReason]
@@ -33,10 +34,13 @@ struct UpstreamAuthentication {
     private var grant: AuthorizationGrant?
     private var mayReplaceTicket = true
 
-    /// - Parameter opensTunnel: Whether the request is a CONNECT.
-    init(_ server: ProxyServer, _ context: ProxyContext, opensTunnel: Bool) {
+    /// - Parameters:
+    ///   - client: The user who sent the request.
+    ///   - opensTunnel: Whether the request is a CONNECT.
+    init(_ server: ProxyServer, _ context: ProxyContext, client: UInt32, opensTunnel: Bool) {
         self.server = server
         self.context = context
+        self.client = client
         self.opensTunnel = opensTunnel
         url = URL(string: "http://\(server)")
         let decision = url.map { context.credentials.decision(for: $0, challenger: .proxy) }
@@ -93,7 +97,7 @@ struct UpstreamAuthentication {
         var request = AuthorizationRequest(
             url: url,
             challenger: .proxy,
-            isUserInterfaceEnabled: context.configuration.isUserInterfaceEnabled
+            isUserInterfaceEnabled: context.mayPrompt(for: client)
         )
         request.plan = plan
         switch try await context.credentials.beginAuthorization(with: request) {

@@ -15,8 +15,10 @@ struct ClientConnection: Sendable {
     func serve() async {
         let user: UInt32
         do throws(ProxyFailure) { user = try await admittedUser() } catch { return await refuse(error) }
-        guard context.activity.add(stream.channel, limit: context.limits.clients) else {
-            return await refuse(ProxyFailure(503, "The proxy has \(context.limits.clients) clients, which is its limit. Close some."))
+        // Other users cannot take the last quarter of the places.
+        let limit = user == PeerUser.own ? context.limits.clients : context.limits.clients * 3 / 4
+        guard context.activity.add(stream.channel, limit: limit) else {
+            return await refuse(ProxyFailure(503, "The proxy has \(limit) clients, which is its limit. Close some."))
         }
         let forwarder = Forwarder(client: stream, user: user, context: context)
         // A client that is gone needs no answer, and its request must not go on.

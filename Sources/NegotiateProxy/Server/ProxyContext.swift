@@ -12,7 +12,7 @@ struct ProxyContext: Sendable {
     let routes: any RouteSource
     let activity: ProxyActivity
     let logger: Logger
-    let ownConnections = OwnConnections()
+    let ownConnections = ProxyConnectionTable()
     /// What earlier requests have learned about origins.
     let memory = OriginMemory()
     let names = NameResolver()
@@ -49,6 +49,9 @@ struct ProxyContext: Sendable {
             return nil
         }
     }
+
+    /// Whether a request of this client may prompt. Prompts appear to the proxy's user, so that only that user's requests may.
+    func mayPrompt(for client: UInt32) -> Bool { configuration.isUserInterfaceEnabled && client == PeerUser.own }
 
     /// Whether an upstream proxy gets the client's own `Proxy-Authorization`. One that gets tickets does not.
     func passesProxyAuthorization(to server: ProxyServer) -> Bool { configuration.passesProxyAuthorization && !covers(server) }

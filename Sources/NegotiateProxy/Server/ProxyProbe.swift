@@ -7,6 +7,8 @@ package enum ProxyProbe: Sendable, Hashable {
     case serving
     /// A local proxy that serves other users only.
     case refusing
+    /// A local proxy of another user, or another user's program that answers like one: it serves this user, and reads the requests.
+    case foreign(userID: UInt32)
     /// Another program.
     case otherProgram
     /// No program listens there.
@@ -29,9 +31,19 @@ package enum ProxyProbe: Sendable, Hashable {
             guard let bytes = try await stream.head(maximumSize: 16_384, within: time) else { return .otherProgram }
             let head = try HeadParser.response(bytes)
             guard head.fields.contains(ProxyFailure.fieldName) else { return .otherProgram }
-            return head.status == 403 ? .refusing : .serving
+            if head.status == 403 { return .refusing }
+            if let user = listener(of: stream.channel), user != PeerUser.own, user != 0 { return .foreign(userID: user) }
+            return .serving
         } catch {
             return .otherProgram
         }
+    }
+
+    /// The user who accepted a connection; nil if that is on another machine.
+    private static func listener(of channel: any Channel) -> UInt32? {
+        guard let server = channel.remoteAddress.flatMap({ TCPSocketName($0) }),
+            let own = channel.localAddress.flatMap({ TCPSocketName($0) })
+        else { return nil }
+        return TCPSocketTable.userID(from: server, to: own)
     }
 }

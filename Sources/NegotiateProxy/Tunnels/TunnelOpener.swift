@@ -38,7 +38,7 @@ struct TunnelOpener: Sendable {
         within limit: Duration?
     ) async throws -> OutgoingConnection {
         let place = ProxyServer(host: target.host, port: target.port).description
-        var authentication = UpstreamAuthentication(server, context, opensTunnel: true)
+        var authentication = UpstreamAuthentication(server, context, client: dialer.user, opensTunnel: true)
         var connection = first
         let passes = context.passesProxyAuthorization(to: server)
         var head = Self.head(place, for: request, passes: passes)

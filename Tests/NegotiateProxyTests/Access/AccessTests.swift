@@ -109,6 +109,14 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [([127, 9, 9, 9], true), ([UInt8](repeating: 0, count: 15) + [1], true), ([192, 0, 2, 1], false)] as [([UInt8], Bool)]
+    )
+    func `the kernel says which addresses are this machine's`(address: [UInt8], isOwn: Bool) {
+        // Without a route to another machine it says nothing.
+        #expect((KernelRoute.isLocal(address) ?? false) == isOwn)
+    }
+
     @Test(.enabled(if: geteuid() == 0, "Only root can run curl as another user."))
     func `another user gets a page that says why`() async throws {
         let reply = try await withProxy { proxy in

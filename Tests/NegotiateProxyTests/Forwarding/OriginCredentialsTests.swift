@@ -87,6 +87,24 @@ import Testing
         }
     }
 
+    @Test(.enabled(if: geteuid() == 0, "Only root can run curl as another user."), arguments: [nil, "nobody"], [false, true])
+    func `only requests of the proxy's own user may prompt`(user: String?, opensTunnel: Bool) async throws {
+        let credentials = try ScriptedExtension()
+        try await ScriptedServer.run { _ in
+            .response(407, [("Proxy-Authenticate", "Negotiate")])
+        } _: { server in
+            let routes = ScriptedRoutes(.upstream(ProxyServer(host: "localhost", port: server.port)))
+            _ = try await withProxy(credentials: credentials, routes: routes) {
+                $0.users.insert(65_534)
+                $0.isUserInterfaceEnabled = true
+            } _: { proxy in
+                try await curl(["-i", "-x", proxy.url, "http://a.test/"] + (opensTunnel ? ["-p"] : []), user: user)
+            }
+        }
+        let mayPrompt = credentials.requests.map(\.isUserInterfaceEnabled)
+        #expect(!mayPrompt.isEmpty && mayPrompt.allSatisfy { $0 == (user == nil) })
+    }
+
     @Test(arguments: [("localhost", true), ("localhost", false), ("127.0.0.1", true)])
     func `an origin behind a proxy gets a ticket only if the proxy is covered and keeps connections apart`(
         host: String,

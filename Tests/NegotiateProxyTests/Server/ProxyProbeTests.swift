@@ -1,3 +1,5 @@
+import Foundation
+import Subprocess
 import TestSupport
 import Testing
 
@@ -18,6 +20,33 @@ import Testing
         try await ScriptedServer.run({ _ in .response(403, body: "hello") }) { server in
             #expect(await answer(at: server.port) == .otherProgram)
         }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "Only root can run a program as another user."))
+    func `another user's program that answers like a local proxy is recognized`() async throws {
+        let port = try await ScriptedServer.run({ _ in .response(404) }) { $0.port }  // free again
+        let script = """
+            import socket
+            listener = socket.create_server(("127.0.0.1", \(port)))
+            client, _ = listener.accept()
+            client.recv(65536)
+            client.sendall(b"HTTP/1.1 400 Bad Request\\r\\nKsso-Proxy-Error: no\\r\\nContent-Length: 0\\r\\n\\r\\n")
+            client.recv(1)
+            """
+        let arguments = ["--reuid=nobody", "--regid=nogroup", "--clear-groups", "/usr/bin/python3", "-c", script]
+        async let program = Subprocess.run(
+            .name("setpriv"),
+            arguments: Arguments(arguments),
+            output: .discarded,
+            error: .string(limit: 4096)
+        )
+        var found = ProxyProbe.absent
+        try await eventually {
+            found = await answer(at: port)
+            return found != .absent
+        }
+        #expect(found == .foreign(userID: 65_534))
+        #expect(try await program.standardError == "")
     }
 
     @Test func `a port without a program is absent`() async throws {

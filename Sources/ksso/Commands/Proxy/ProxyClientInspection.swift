@@ -98,6 +98,12 @@ private struct Client {
         case .refusing where settings.isMachineWide: return nil
         case .refusing:
             return ProgramReport.Fault("the proxy on \(server) belongs to another user, and refuses your programs.", remedy: ownChange)
+        // A proxy of another user that serves a program of the machine was set up by root.
+        case .foreign where settings.isMachineWide: return nil
+        case .foreign(let user):
+            let message =
+                "the proxy on \(server) belongs to user \(user), who can read and change what your programs send and receive."
+            return ProgramReport.Fault(message, remedy: ownChange)
         case .otherProgram:
             return ProgramReport.Fault("the program that listens on \(server) is not a local proxy.", remedy: change)
         case .absent:

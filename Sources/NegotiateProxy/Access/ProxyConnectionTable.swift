@@ -2,7 +2,7 @@ internal import NIOCore
 internal import Synchronization
 
 /// The proxy's own connections to this machine. The kernel names the proxy's user as their owner, also if another user requested them.
-final class OwnConnections: Sendable {
+final class ProxyConnectionTable: Sendable {
     /// Both ends of a connection. One end alone is not enough, because the kernel gives the same port to connections with different
     /// servers.
     private struct Ends: Hashable {
@@ -48,9 +48,10 @@ final class OwnConnections: Sendable {
 
 extension Channel {
     /// Whether a connection leads to this machine: to a loopback address, also by way of an unspecified one such as 0.0.0.0, or to another
-    /// of its own addresses, from which the kernel then connects.
+    /// address of its own. The kernel connects from a different address if that one is not the first of its interface.
     var leadsToThisMachine: Bool {
         guard let remote = remoteAddress.flatMap({ TCPSocketName($0) }) else { return true }
-        return remote.isLoopback || localAddress.flatMap { TCPSocketName($0) }?.address == remote.address
+        if remote.isLoopback || localAddress.flatMap({ TCPSocketName($0) })?.address == remote.address { return true }
+        return KernelRoute.isLocal(remote.address) ?? false
     }
 }

@@ -80,7 +80,8 @@ struct SessionSetUp {
             """
     }
 
-    /// Returns lines for POSIX sh and `test -O`, which every shell supports. They follow the rules of ``SSOAgentClient/RuntimeDirectory``.
+    /// Returns lines for POSIX sh and `test -O`, which every shell supports. Another user can create a link in /tmp to a folder of this
+    /// user, which `-O` would accept, and replace the link later. The lines follow the rules of ``SSOAgentClient/RuntimeDirectory``.
     private static func profileText(_ program: String, startsAgent: Bool) -> String {
         // If systemd listens, the status request starts the agent, which then writes its krb5.conf.
         let name = shellWord(program)
@@ -96,7 +97,8 @@ struct SessionSetUp {
                     if [ -w "$ksso_runtime" ]; then ksso_runtime=$ksso_runtime/ksso; else ksso_runtime=/tmp/ksso-$(id -u); fi
                     ;;
             esac
-            if [ -r "$ksso_runtime/krb5.conf" ] && [ -O "$ksso_runtime" ] && [ -O "$ksso_runtime/krb5.conf" ]; then
+            if [ -r "$ksso_runtime/krb5.conf" ] && [ -O "$ksso_runtime" ] && [ -O "$ksso_runtime/krb5.conf" ] &&
+                [ ! -h "$ksso_runtime" ] && [ ! -h "$ksso_runtime/krb5.conf" ]; then
                 case ":${KRB5_CONFIG-}:" in
                     *":$ksso_runtime/krb5.conf:"*) ;;
                     *) KRB5_CONFIG=$ksso_runtime/krb5.conf:${KRB5_CONFIG:-/etc/krb5.conf} ;;

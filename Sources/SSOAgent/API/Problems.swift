@@ -90,14 +90,14 @@ extension AgentProblem {
                 status: 413,
                 title: "The body is too large",
                 code: "tooLarge",
-                detail: "the body of the request exceeds the agent's limit."
+                detail: "the body of the request exceeds the agent's limit of \(AgentAPI.bodyLimit / 1024) KiB. Send a smaller one."
             )
         default:
             AgentProblem(
                 status: status.code,
                 title: status.reasonPhrase,
                 code: "malformedRequest",
-                detail: "the request cannot be used. See openapi.yaml."
+                detail: "the agent's HTTP server refused the request: \(status.reasonPhrase). Compare it with openapi.yaml."
             )
         }
     }

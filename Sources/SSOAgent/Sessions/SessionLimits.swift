@@ -22,7 +22,7 @@ extension SessionSchedule {
 
     /// Signs out a session that has reached its end, and sends an event shortly before that.
     mutating func end(_ key: SessionSnapshot.Key, at now: Moment) {
-        guard let entry = entries[key], !entry.signOut.isInProgress, entry.missingSince == nil else { return }
+        guard let entry = entries[key], !principalsSigningOut.contains(key.principal), entry.missingSince == nil else { return }
         if entry.signOut.isProfileGone, now.uptime >= entry.signOut.notBefore {
             return signOut(key.principal, includingOthers: false, because: .profileRemoved)
         }
@@ -59,6 +59,7 @@ extension SessionSchedule {
     /// Records which sessions a sign-out has ended; nil if it failed. The others continue. The sign-out is retried after a failure, and if
     /// a limit still requires it.
     package mutating func signOutFinished(_ principal: String, ended: Set<SessionSnapshot.Key>?, at now: Moment) {
+        principalsSigningOut.remove(principal)
         for key in entries.keys where key.principal == principal && ended?.contains(key) != true {
             entries[key]?.signOut.reason = nil
             // The remaining sessions are those of other programs.
@@ -69,6 +70,7 @@ extension SessionSchedule {
 
     private mutating func signOut(_ principal: String, includingOthers: Bool, because reason: SignOutReason) {
         for key in entries.keys where key.principal == principal { entries[key]?.signOut.reason = reason }
+        principalsSigningOut.insert(principal)
         pending.append(.signOut(principal: principal, includingOthers: includingOthers))
     }
 

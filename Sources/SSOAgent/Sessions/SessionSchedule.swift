@@ -43,6 +43,11 @@ package struct SessionSchedule: Sendable {
     }
 
     var entries: [SessionSnapshot.Key: Entry] = [:]
+    /// The sessions whose attempts to replace the ticket have begun and not ended. A session may end meanwhile, and another begin in its
+    /// cache.
+    var keysRefreshing: Set<SessionSnapshot.Key> = []
+    /// The principals whose sign-outs have begun and not ended. A session that begins meanwhile may end with the others.
+    var principalsSigningOut: Set<String> = []
     var realms: [String: RealmReach] = [:]
     var rules: SessionRules
     var backoff: Backoff
@@ -175,7 +180,7 @@ package struct SessionSchedule: Sendable {
         for entry in entries.values {
             if let since = entry.missingSince { waits.append(since + Self.absence - now.uptime) }
             waits.append(entry.session.ticket.expires.timeIntervalSince(now.wall))
-            if let due = refreshDate(entry), !entry.renewal.isInProgress {
+            if let due = refreshDate(entry), !keysRefreshing.contains(entry.session.key) {
                 waits.append(max(due.remaining(at: now), entry.renewal.notBefore - now.uptime))
             }
             if let wait = accountReadingWait(entry, at: now) { waits.append(wait) }

@@ -7,6 +7,7 @@ internal import struct Foundation.Date
 extension SessionSchedule {
     /// Records the outcome of an attempt to replace a session's ticket.
     package mutating func refreshFinished(_ key: SessionSnapshot.Key, _ outcome: RefreshOutcome, at now: Moment) {
+        keysRefreshing.remove(key)
         guard var entry = entries[key] else { return }
         let isPresentTicket = entry.renewal.attempt?.ticket == entry.session.ticket
         entry.renewal.attempt?.isOver = true
@@ -45,7 +46,8 @@ extension SessionSchedule {
     }
 
     mutating func refresh(_ key: SessionSnapshot.Key, at now: Moment) {
-        guard let entry = entries[key], !entry.renewal.isInProgress, !entry.renewal.isStopped, !entry.signOut.isInProgress,
+        guard let entry = entries[key], !keysRefreshing.contains(key), !entry.renewal.isStopped,
+            !principalsSigningOut.contains(key.principal),
             entry.missingSince == nil, now.uptime >= entry.renewal.notBefore, let date = refreshDate(entry), date.isOver(at: now)
         else { return }
         // An expired ticket cannot be renewed.
@@ -53,6 +55,7 @@ extension SessionSchedule {
         if isOver, entry.session.reacquisition == .none { return }
         let isLast = isOver && entry.session.reacquisition == .certificate
         entries[key]?.renewal.attempt = RenewalState.Attempt(begun: now.uptime, ticket: entry.session.ticket, isLast: isLast)
+        keysRefreshing.insert(key)
         pending.append(.refresh(key))
     }
 

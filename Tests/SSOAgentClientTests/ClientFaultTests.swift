@@ -147,7 +147,7 @@ import Testing
         try await withAgent({ $0 == 1 ? Self.status : "" }) { (path: String, count: Requests) async throws -> Void in
             let client = AgentClient(socketPath: path)
             _ = try await client.status()
-            await #expect(throws: AuthorizationError.self) { try await client.login("alice", using: .password("secret")) }
+            await #expect(throws: AuthorizationError.self) { try await client.login("alice", using: .password(Secret("secret"))) }
             #expect(count.value.withLock { $0 } == 2)
         }
     }

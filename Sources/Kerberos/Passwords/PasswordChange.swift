@@ -1,6 +1,6 @@
 internal import CKerberos
 internal import Synchronization
-internal import SystemSupport
+public import SystemSupport
 
 extension KerberosClient {
     /// Changes a principal's own password (RFC 3244): requests a ticket for the password service with the current password, then sends the

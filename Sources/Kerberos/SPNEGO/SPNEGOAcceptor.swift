@@ -1,4 +1,5 @@
 internal import CKerberos
+internal import SystemSupport
 
 /// The server side of a SPNEGO negotiation (RFC 4178).
 public struct SPNEGOAcceptor: ~Copyable, Sendable {
@@ -17,7 +18,8 @@ public struct SPNEGOAcceptor: ~Copyable, Sendable {
         bindings = channelBindings
     }
 
-    /// Processes the client's token. May block while the replay cache is written to disk.
+    /// Processes the client's token. May block while the replay cache is written to disk: in a task, use
+    /// ``AcceptorCredential/accept(_:channelBindings:)``.
     ///
     /// - Throws: ``KerberosError``: `invalidToken`, `channelBindingsDiffer`, `ticketExpired` and `clockSkew` reject the client. Another
     ///   code is a fault of this server, such as a keytab that cannot be read or has an old key.
@@ -91,5 +93,27 @@ public final class AcceptorCredential: Sendable {
         if replayCache == .disabled { store.append(("rcache", "none:")) }
         self.keytab = keytab
         handle = try GSSCredentialHandle(usage: GSS_C_ACCEPT, store: store, subject: keytab)
+    }
+}
+
+extension AcceptorCredential {
+    /// Processes the first token of a client on a thread that may block for the replay cache, so that any task can call it.
+    ///
+    /// Each call is a negotiation of its own, and many may run at once. The call ignores the cancellation of its task.
+    ///
+    /// - Parameters:
+    ///   - token: The client's token, decoded from base64.
+    ///   - channelBindings: Compared with the client's; see ``SPNEGOAcceptor/init(credential:channelBindings:)``.
+    /// - Throws: ``KerberosError`` with the codes of ``SPNEGOAcceptor/step(_:)``.
+    public func accept(_ token: [UInt8], channelBindings: ChannelBindings? = nil) async throws(KerberosError) -> AcceptorStep {
+        let accepted = await BlockingCall.run {
+            Result { () throws(KerberosError) in
+                Handover(try SPNEGOAcceptor(credential: self, channelBindings: channelBindings).step(token))
+            }
+        }
+        guard let step = try accepted.get().take() else {
+            throw KerberosError(.other, subject: keytab, message: "the result was taken twice.")
+        }
+        return step
     }
 }

@@ -1,5 +1,5 @@
 internal import CKerberos
-internal import SystemSupport
+public import SystemSupport
 
 internal import struct Foundation.Date
 
@@ -153,7 +153,8 @@ extension Context {
                         throw refusalOfKDC.error(subject: principal.displayName)
                     }
                     let card = source.isCard ? CertificateRefusal.ofCard(error, wasAsked: bridge.hasAnswered) : nil
-                    if let refusal = bridge.refusal {
+                    // Without a prompter, a mechanism that needed one has failed; the KDC may then have refused the given password or key.
+                    if let refusal = bridge.refusal, prompter != nil || !error.isRefusalOfKey {
                         throw error.because(refusal, message: bridge.refusalMessage ?? (refusal == .certificateRefused ? card : nil))
                     }
                     if isOfCertificate { throw error.because(.certificateRefused, message: card) }
@@ -238,6 +239,13 @@ extension Context {
 
     private static func bytes(_ data: krb5_data) -> [UInt8] {
         data.data.map { Array(UnsafeRawBufferPointer(start: $0, count: Int(data.length))) } ?? []
+    }
+}
+
+extension KerberosError {
+    /// Whether the KDC has checked a password or a key, and refused it.
+    fileprivate var isRefusalOfKey: Bool {
+        [Int(KRB5KDC_ERR_PREAUTH_FAILED), Int(KRB5KRB_AP_ERR_BAD_INTEGRITY)].contains(Int(libraryCode))
     }
 }
 

@@ -1,6 +1,7 @@
 public import Foundation
 internal import NIOHTTP1
 public import SignOnPolicy
+public import SystemSupport
 
 extension AgentClient {
     /// Returns the sessions and the agent's state, without using the network. Throws `AuthorizationError`.
@@ -51,10 +52,15 @@ extension AgentClient {
     public func changePassword(
         of principal: String? = nil,
         realm: String? = nil,
-        from password: String,
-        to newPassword: String
+        from password: Secret,
+        to newPassword: Secret
     ) async throws(AuthorizationError) -> PasswordChangeDocument {
-        let request = PasswordRequest(principal: principal, realm: realm, password: password, newPassword: newPassword)
+        let request = try PasswordRequest(
+            principal: principal,
+            realm: realm,
+            password: password.text(),
+            newPassword: newPassword.text()
+        )
         do throws(AuthorizationError) {
             // The agent may wait for several KDCs in turn.
             return try await post(AgentPath.password, request, isRepeatable: false, waitsForAPerson: true)

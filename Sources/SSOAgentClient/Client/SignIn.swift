@@ -1,13 +1,14 @@
 public import SignOnPolicy
+public import SystemSupport
 
 extension AgentClient {
     /// What signs a principal in.
     public struct LoginCredential: Sendable {
         enum Kind {
             case prompt
-            case password(String)
+            case password(Secret)
             case keytab(path: String)
-            case certificate(String, pin: String?)
+            case certificate(String, pin: Secret?)
         }
         let kind: Kind
 
@@ -17,7 +18,7 @@ extension AgentClient {
 
         /// A password. It is sent over the user's own socket and is used for one attempt at the KDC; it is never sent again if the
         /// connection fails.
-        public static func password(_ password: String) -> LoginCredential { LoginCredential(kind: .password(password)) }
+        public static func password(_ password: Secret) -> LoginCredential { LoginCredential(kind: .password(password)) }
 
         /// A keytab, which the agent reads, by its absolute path.
         public static func keytab(_ path: String) -> LoginCredential { LoginCredential(kind: .keytab(path: path)) }
@@ -28,7 +29,7 @@ extension AgentClient {
         ///   - identity: The identity in libkrb5's syntax with absolute paths: `FILE:/cert.pem,/key.pem`, `PKCS12:/me.p12`, `PKCS11:`.
         ///   - pin: The certificate's PIN. Without it, an agent with a prompter prompts for a PIN that the certificate requires, once for
         ///     all programs that wait for it.
-        public static func certificate(_ identity: String, pin: String? = nil) -> LoginCredential {
+        public static func certificate(_ identity: String, pin: Secret? = nil) -> LoginCredential {
             LoginCredential(kind: .certificate(identity, pin: pin))
         }
 
@@ -36,7 +37,7 @@ extension AgentClient {
         public static let configuredCertificate = LoginCredential(kind: .certificate(LoginRequest.configuredCertificate, pin: nil))
 
         /// The certificate or smart card that the profile or krb5.conf names, with its PIN; see ``certificate(_:pin:)``.
-        public static func configuredCertificate(pin: String?) -> LoginCredential {
+        public static func configuredCertificate(pin: Secret?) -> LoginCredential {
             LoginCredential(kind: .certificate(LoginRequest.configuredCertificate, pin: pin))
         }
     }
@@ -46,7 +47,7 @@ extension AgentClient {
     /// - Parameters:
     ///   - principal: The principal; nil means the profile's principal, or else the user.
     ///   - realm: The realm for a name without one.
-    ///   - credential: What signs in, such as `.password("…")` or `.prompt`.
+    ///   - credential: What signs in, such as `.password(Secret("…"))` or `.prompt`.
     /// - Throws: `AuthorizationError` with the code of a `KerberosError`, such as `wrongPassword` or `certificateRefused`; `notInteractive`
     ///   if a prompt is required and the agent cannot prompt, or another prompt is open for the principal; `canceled` if the user cancels,
     ///   or has canceled a short time ago.
@@ -59,9 +60,11 @@ extension AgentClient {
         var request = LoginRequest(principal: principal, realm: realm)
         switch credential.kind {
         case .prompt: break
-        case .password(let password): request.password = password
+        case .password(let password): request.password = try password.text()
         case .keytab(let path): request.keytab = path
-        case .certificate(let identity, let pin): (request.certificate, request.pin) = (identity, pin)
+        case .certificate(let identity, let pin):
+            request.certificate = identity
+            if let pin { request.pin = try pin.text() }
         }
         return try await login(request)
     }
@@ -77,6 +80,18 @@ extension AgentClient {
             throw AuthorizationError(.agentUnavailable, "\(socketPath): the agent's response contains no session. Restart the agent.")
         }
         return session
+    }
+}
+
+extension Secret {
+    /// Copies the secret to the text of a request.
+    ///
+    /// - Throws: `AuthorizationError` if the bytes are not UTF-8, which JSON requires. A repaired text would cost an attempt at the KDC.
+    func text() throws(AuthorizationError) -> String {
+        guard let text = unsafe withUnsafeBytes({ unsafe String(validating: $0, as: UTF8.self) }) else {
+            throw AuthorizationError(.failed, "The password or PIN is not UTF-8, so it was not sent. Create the secret from UTF-8 text.")
+        }
+        return text
     }
 }
 

@@ -44,6 +44,15 @@ import Testing
         #expect(error?.message.hasPrefix("the client's token is ") == true, "\(String(describing: error))")
     }
 
+    @Test(arguments: try FixtureFile.load("answers", in: .module, as: [Answer].self))
+    func `the asynchronous call throws the errors of the synchronous one`(answer: Answer) async throws {
+        let (_, acceptor) = try await ends()
+        let bytes = try bytes(hexadecimal: answer.bytes)
+        let expected = await expectFailure(.invalidToken) { _ = try acceptorEnd(acceptor, token: bytes) }
+        let error = await expectFailure(.invalidToken) { _ = try await acceptor.accept(bytes) }
+        #expect(error?.description == expected?.description)
+    }
+
     /// A program decides by the code whether the client or its own configuration is to blame.
     @Test func `a missing and an outdated keytab are faults of the server`() async throws {
         try await withTestRealm(users: ["alice": "secret"], services: ["HTTP/www.example.test"]) { realm in

@@ -110,6 +110,26 @@ import Testing
         }
     }
 
+    /// With the replay cache, to which each call writes.
+    @Test func `many tasks accept tokens at once`() async throws {
+        let (credential, _) = try await ends()
+        let acceptor = try AcceptorCredential(keytab: TestRealm.required().keytabPath)
+        try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<64 {
+                group.addTask {
+                    let token = try firstToken(from: credential)
+                    switch try await acceptor.accept(token) {
+                    case .proceed: throw UnexpectedStep(text: "the server requires a second round trip")
+                    case .established(_, let context): return context.initiator
+                    }
+                }
+            }
+            var initiators: [String] = []
+            for try await initiator in group { initiators.append(initiator) }
+            #expect(initiators == Array(repeating: "alice@EXAMPLE.TEST", count: 64))
+        }
+    }
+
     @Test func `many credentials are created and released concurrently`() async throws {
         let realm = try TestRealm.required()
         let user = try await realm.signIn()

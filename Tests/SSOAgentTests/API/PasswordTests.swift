@@ -22,15 +22,15 @@ private let options = TestRealmOptions(services: ["HTTP/www.example.test"], acce
         let user = try await realm.newUser()
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let client = try await agent.client()
-            try await client.login(user, using: .password("secret"))
+            try await client.login(user, using: .password(Secret("secret")))
             let url = try #require(URL(string: "https://www.example.test/"))
             _ = try await client.beginAuthorization(with: AuthorizationRequest(url: url))
             let before = try await client.status().sessions
-            let change = try await client.changePassword(of: user, from: "secret", to: "fresh secret")
+            let change = try await client.changePassword(of: user, from: Secret("secret"), to: Secret("fresh secret"))
             #expect(change.principal == "\(user)@\(realm.name)" && change.passwordExpires == nil)
             #expect(try await client.status().sessions == before)
             #expect(before.first?.services.count == 1)
-            try await client.login(user, using: .password("fresh secret"))
+            try await client.login(user, using: .password(Secret("fresh secret")))
         }
     }
 

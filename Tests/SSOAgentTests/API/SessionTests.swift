@@ -17,7 +17,7 @@ struct SessionTests {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let client = try await agent.client()
-            let session = try await client.login("alice", using: .password("secret"))
+            let session = try await client.login("alice", using: .password(Secret("secret")))
             #expect(session.principal == "alice@EXAMPLE.TEST" && session.signedIn && session.acquiredBy == "password")
             #expect(try await client.status().sessions == [session])
             #expect(try await client.refresh("alice").map(\.principal) == ["alice@EXAMPLE.TEST"])
@@ -66,7 +66,7 @@ struct SessionTests {
         let realm = try #require(TestRealm.current)
         try await RunningAgent.run(in: realm, signedIn: false) { agent in
             let error = await #expect(throws: AuthorizationError.self) {
-                try await agent.client().login("alice", using: .password("wrong \"password\""))
+                try await agent.client().login("alice", using: .password(Secret("wrong \"password\"")))
             }
             #expect(error?.code.rawValue == "wrongPassword")
             // KRB5KDC_ERR_PREAUTH_FAILED

@@ -23,7 +23,7 @@ struct AgentClockTests {
             let clock = try MovableClock(station, offset: offset < 0 ? "\(offset)s" : "+\(offset)s")
             try await clock.withAgent {
                 let client = try await AgentClient.connect(socketPath: "\(station.runtime)/agent.sock")
-                try await client.login("alice", using: .password("secret"))
+                try await client.login("alice", using: .password(Secret("secret")))
                 func accepted() async throws -> String {
                     let request = AuthorizationRequest(url: try #require(URL(string: "http://localhost/")))
                     guard case .headers(let grant) = try await client.beginAuthorization(with: request) else { return "" }

@@ -31,7 +31,7 @@ private let options = TestRealmOptions(users: ["alice": "secret"], services: ["H
             let command = try await station.ksso("passwd", "alice", "--password-stdin", input: "secret\nfresh 1\n")
             #expect(command == .done("The password of alice@EXAMPLE.TEST was changed.\n"))
             try await eventually { received.count(.passwordChanged) == 1 }
-            try await client.changePassword(of: "alice", from: "fresh 1", to: "fresh 2")
+            try await client.changePassword(of: "alice", from: Secret("fresh 1"), to: Secret("fresh 2"))
             try await eventually { received.count(.passwordChanged) == 2 }
             #expect(received.events.filter { $0.kind == .passwordChanged }.allSatisfy { $0.principal == "alice@EXAMPLE.TEST" })
             #expect(try await station.run(["ksso", "exec", "--", "klist"]).output == before)

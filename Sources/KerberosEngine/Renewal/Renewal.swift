@@ -30,7 +30,7 @@ final class Renewal: Sendable {
 
     /// Whether a request should renew or reacquire the ticket now. If an agent monitors the realm's tickets, it renews those that came from
     /// neither a keytab nor a stored password.
-    func isDue(_ session: Session) -> Bool {
+    func shouldRefresh(_ session: Session) -> Bool {
         let policy = tickets.policy
         let isOurs = session.reacquisition == .key || session.isRenewable && !policy.configurations.monitorsCredentials(of: session.realm)
         return isOurs && session.needsRenewal(at: tickets.store.now, policy)

@@ -1,8 +1,6 @@
 internal import Kerberos
 internal import SignOnPolicy
 
-internal import struct Foundation.Date
-
 /// Replaces the ticket-granting tickets in the caches of sessions, without losing what other programs change there in the meantime.
 struct SessionTickets: Sendable {
     /// The caches.
@@ -104,13 +102,5 @@ extension KerberosError {
             subject: session.cache.rawValue,
             message: "\(principal) has signed in to this cache in the meantime. The new ticket of \(session.principal) was discarded."
         )
-    }
-}
-
-extension TicketTimes {
-    /// Whether two thirds of the ticket's lifetime, or the part that the profiles set, have passed, so that it should be renewed.
-    func needsRenewal(at date: Date, in realm: String, _ policy: DecisionPolicy) -> Bool {
-        let lifetime = expires.timeIntervalSince(starts)
-        return date.timeIntervalSince(starts) >= policy.configurations.renewalTime(in: realm, lifetime: lifetime)
     }
 }

@@ -76,14 +76,6 @@ extension Session {
 
     /// When this principal signed in, by this machine's clock. Reacquiring a ticket from a keytab does not count as a sign-in.
     package var signedInAt: Date { min(chosenAt, ticketGrantingTicket.times.authenticated.addingTimeInterval(-clockOffset)) }
-
-    /// Whether the ticket-granting ticket is valid at a time of this machine's clock.
-    package func isValid(at date: Date) -> Bool { ticketExpires > date }
-
-    /// Whether the ticket-granting ticket is valid now, and for some time from now.
-    func isValid(for validity: Duration, from now: Date) -> Bool {
-        isSignedIn && isValid(at: now.addingTimeInterval(max(validity, .zero) / .seconds(1)))
-    }
 }
 
 extension Session {

@@ -32,7 +32,9 @@ struct SessionAcquisition: Sendable {
         if mayAsk { return try await signIns.sessionByAsking(wanted ?? found?.principal, realm: flight.realm) }
         if flight.mayAsk { signIns.prompts.promptUnavailable() }
         if let damage = try await store.damageOfDefaultCache(list) { throw damage }
-        throw (wanted ?? found?.principal).map(KerberosError.notSignedIn) ?? .notSignedIn(toRealm: flight.realm)
+        if let principal = wanted ?? found?.principal { throw .notSignedIn(principal) }
+        let isDefault = (try? await signIns.names.defaultPrincipal(realm: nil))?.realm == flight.realm
+        throw .notSignedIn(toRealm: flight.realm, isDefault: isDefault)
     }
 
     /// Signs in with the client keytab if it has the principal's key, as GSSAPI does when no one is signed in. Returns nil if there is no

@@ -12,9 +12,14 @@ extension KerberosError {
     }
 
     /// No one is signed in to a realm, or to any realm.
-    package static func notSignedIn(toRealm realm: String?) -> KerberosError {
-        let whereTo = realm.map { " to \($0.escapedForDisplay())" } ?? ""
-        return KerberosError(.noCredentials, subject: "", message: "not signed in\(whereTo). Sign in with: ksso login")
+    ///
+    /// - Parameter isDefault: Whether a sign-in without a name is in that realm.
+    package static func notSignedIn(toRealm realm: String?, isDefault: Bool = false) -> KerberosError {
+        guard let realm = realm?.escapedForDisplay() else {
+            return KerberosError(.noCredentials, subject: "", message: "not signed in. Sign in with: ksso login")
+        }
+        let command = "ksso login\(isDefault ? "" : " --realm \(realm)")"
+        return KerberosError(.noCredentials, subject: "", message: "not signed in to \(realm). Sign in with: \(command)")
     }
 
     /// No principal was named, and the KDC does not know the user's name.

@@ -1,6 +1,5 @@
 internal import Foundation
 package import Kerberos
-internal import SignOnPolicy
 
 /// The marks that this project writes to a cache. A program that overwrites the cache, such as kinit, removes them.
 enum SessionMark {
@@ -71,15 +70,6 @@ extension Session {
 
     /// The KDC's time at a time of this machine's clock.
     func time(at date: Date) -> Date { date.addingTimeInterval(clockOffset) }
-
-    /// Whether two thirds of the ticket-granting ticket's lifetime, or the part that the profiles set, have passed at a time of this
-    /// machine's clock.
-    func needsRenewal(at date: Date, _ policy: DecisionPolicy) -> Bool {
-        ticketGrantingTicket.times.needsRenewal(at: time(at: date), in: realm, policy)
-    }
-
-    /// Whether the ticket-granting ticket is valid long enough to be used, at a time of this machine's clock.
-    func isUsable(at date: Date) -> Bool { ticketGrantingTicket.times.isUsable(at: time(at: date)) }
 }
 
 extension CredentialCacheContents {

@@ -57,7 +57,7 @@ final class UserSessions: SessionSource {
         let flight = SessionFlight(realm: wanted?.realm ?? realm, principal: wanted, mayAsk: mayAsk, endsWithItsWaiters: mayAsk)
         if let found, found.isUsable(at: store.now) {
             // As long as the old ticket is valid, callers do not wait for the KDC.
-            if renewal.isDue(found) {
+            if renewal.shouldRefresh(found) {
                 let flight = flight.inBackground
                 flights.start(flight) { [self] () async throws(KerberosError) in try await newSession(flight, in: list) }
             }
@@ -87,7 +87,7 @@ final class UserSessions: SessionSource {
 
     /// The session if it is signed in, after renewing or reacquiring it if that is due.
     private func reacquired(_ session: Session) async throws(KerberosError) -> Session? {
-        guard renewal.isDue(session) else { return session.isSignedIn ? session : nil }
+        guard renewal.shouldRefresh(session) else { return session.isSignedIn ? session : nil }
         // The caller continues with the stored password or a prompt.
         if session.acquiredBy == .storedSecret, !session.isSignedIn { return nil }
         do throws(KerberosError) {

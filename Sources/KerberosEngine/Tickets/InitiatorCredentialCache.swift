@@ -103,11 +103,3 @@ final class InitiatorCredentialCache: Sendable {
         }
     }
 }
-
-extension TicketTimes {
-    /// Whether the remaining lifetime is enough to use the ticket: more than a tenth of its lifetime, or 30 seconds if that is less.
-    func isUsable(at date: Date) -> Bool {
-        let margin = min(30, expires.timeIntervalSince(starts) / 10)
-        return expires.timeIntervalSince(date) > margin
-    }
-}

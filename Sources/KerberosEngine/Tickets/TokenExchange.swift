@@ -30,7 +30,7 @@ final class TokenExchange: AuthorizationExchange {
     /// Creates an exchange that expects the server's answer.
     ///
     /// - Parameters:
-    ///   - challenger: Who gets the tokens.
+    ///   - challenger: The sender of the challenge, which gets the tokens.
     ///   - hasSuspectOffset: Whether tokens are corrected by a clock offset from the ticket's cache that is large enough to be out of date.
     ///   - replaceTicket: Replaces a refused ticket.
     init(

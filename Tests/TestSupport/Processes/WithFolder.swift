@@ -1,9 +1,8 @@
 internal import Foundation
 
 /// Runs the body with a folder of its own with mode 0700, whose path is short enough for a socket, and removes it afterwards.
-@discardableResult package func withFolder<R>(
-    isolation: isolated (any Actor)? = #isolation,
-    _ body: (String) async throws -> R
+@discardableResult nonisolated(nonsending) package func withFolder<R>(
+    _ body: nonisolated(nonsending) (String) async throws -> R
 ) async throws -> R {
     let folder = "/tmp/ksso-\(UUID().uuidString.prefix(13))"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])

@@ -126,8 +126,7 @@ struct AgentStop: AsyncParsableCommand {
     /// Waits for the end of the agent, which gives its clients some seconds. Its parent process may take longer to collect its status.
     private static func waitForEnd(of process: Int32) async throws {
         let agent = RunningProcess(processID: process)
-        if try await pollUntil(within: .seconds(20), { kill(process, 0) != 0 }) { return }
-        guard agent?.isRunning == true else { return }
+        if try await pollUntil(within: .seconds(20), { kill(process, 0) != 0 || agent?.isRunning != true }) { return }
         let sentence = "the agent (process \(process)) did not stop in time. To terminate it: kill -KILL \(process)"
         throw CommandFailure(.failed, sentence)
     }

@@ -53,6 +53,28 @@ struct ProfilePolicyTests {
         #expect(named.places.contains("\(system.path)/policy.yaml"))
     }
 
+    @Test func `a loaded file needs the signature that the policy of the search requires`() async throws {
+        let search = self.search
+        let unsigned = try user.write(profileText(realm: "D.TEST", hosts: "d.test"), to: "d.yaml")
+        let signed = try sign(user, "b.yaml", realm: "B.TEST")
+        #expect(try await Profile.load(unsigned, search: search).configurations.map(\.realm) == ["D.TEST"])
+        try requireSignatures()
+        let refusal = await #expect(throws: ProfileError.self) { try await Profile.load(unsigned, search: search) }
+        #expect(refusal?.code == .unsigned)
+        #expect(try await Profile.load(signed, search: search).configurations.map(\.realm) == ["B.TEST"])
+        try system.write("[", to: "policy.yaml")
+        let fault = await #expect(throws: ProfileError.self) { try await Profile.load(signed, search: search) }
+        #expect(fault?.code == .policyUnusable)
+    }
+
+    @Test func `loading a missing file throws the error of the initializer`() async throws {
+        let search = self.search
+        let path = "\(user.path)/none.yaml"
+        let expected = #expect(throws: ProfileError.self) { try Profile(contentsOf: path, policy: .none) }
+        let error = await #expect(throws: ProfileError.self) { try await Profile.load(path, search: search) }
+        #expect(error?.code == .unreadable && error?.message == expected?.message)
+    }
+
     @Test func `without a policy an unknown signer is only a warning`() throws {
         try sign(user, "b.yaml", realm: "B.TEST")
         let result = try search.run()

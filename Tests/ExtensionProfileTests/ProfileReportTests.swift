@@ -84,14 +84,14 @@ import Testing
         ("ExtensionData.ServicePrincipals", "ServicePrincipals next to ExtensionData"),
     ])
     func `a misspelled key is reported with the probable key`(_ path: String, _ suggestion: String) throws {
-        let report = try Fixture.report("misspelt.yaml")
+        let report = try Fixture.report("misspelled.yaml")
         let row = try #require(report.rows.first { $0.path.description == path })
-        #expect(row.verdict == .misspelt(suggestion: suggestion))
+        #expect(row.verdict == .misspelled(suggestion: suggestion))
         #expect(report.hasErrors)
     }
 
     @Test func `an unknown key is only a warning`() throws {
-        let report = try Fixture.report("misspelt.yaml")
+        let report = try Fixture.report("misspelled.yaml")
         #expect(report.rows.first { $0.key == "favouriteColour" }?.verdict == .unknown)
         #expect(report.hasWarnings)
         // A Mac ignores unknown keys, so the profile works here as it does there.

@@ -244,7 +244,7 @@ import Testing
         try user.write(profileText(realm: "B.TEST", hosts: "b.test", isDefaultRealm: true), to: "b.yaml")
         let result = try search().run()
         #expect(result.configurations.count == 2)
-        #expect(result.warnings.map(\.code) == [.misspeltKey, .severalDefaultRealms])
+        #expect(result.warnings.map(\.code) == [.misspelledKey, .severalDefaultRealms])
         #expect(result.warnings.first?.message.contains("ExtensionData.principalName") == true)
     }
 }

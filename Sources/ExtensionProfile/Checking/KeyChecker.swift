@@ -14,7 +14,7 @@ enum KeyChecker {
     /// The verdict for a key whose value has no fault, or is not checked.
     static func verdict(name: String, place: ProfileKey.Place) -> KeyVerdict {
         guard let key = ProfileKey.named(name, in: place) else {
-            return Spelling.suggestion(for: name, in: place).map(KeyVerdict.misspelt(suggestion:)) ?? .unknown
+            return Spelling.suggestion(for: name, in: place).map(KeyVerdict.misspelled(suggestion:)) ?? .unknown
         }
         return switch key.state {
         case .used: .used

@@ -1,9 +1,41 @@
 import SignOnPolicy
 
-/// Checks this project's keys: whether `Hosts` or `ProxyHosts` covers the hosts in them, and which list has precedence if two contain the
-/// same host.
+/// Checks `Hosts`, and this project's keys: whether `Hosts` or `ProxyHosts` covers the hosts in them, and which list has precedence if two
+/// contain the same host.
 extension PayloadChecker {
-    func hostListAdvice() -> [ProfileAdvice] {
+    func hostAdvice() -> [ProfileAdvice] {
+        let onHosts = emptyListAdvice() + publicSuffixAdvice() + domainAdvice()
+        return onHosts + hostListAdvice() + servicePrincipalAdvice() + proxyServerAdvice()
+    }
+
+    private func emptyListAdvice() -> [ProfileAdvice] {
+        guard keys["Hosts"]?.array?.isEmpty == true else { return [] }
+        let sentence = "The list is empty, so no host is answered."
+        return [ProfileAdvice(.warning, path: path.appending(key: "Hosts"), payloadIndex: index, sentence)]
+    }
+
+    private func publicSuffixAdvice() -> [ProfileAdvice] {
+        hosts.filter(\.rule.isPublicSuffix).map {
+            ProfileAdvice(.warning, path: $0.path, payloadIndex: index, $0.rule.publicSuffixWarning)
+        }
+    }
+
+    /// The advice on rules for the subdomains of a domain that is not in the list itself.
+    private func domainAdvice() -> [ProfileAdvice] {
+        let names = Set(hosts.map(\.rule.name))
+        return hosts.compactMap { host -> ProfileAdvice? in
+            let name = host.rule.domain
+            switch host.rule.kind {
+            case .exact: return nil
+            case .suffix where host.rule.isPublicSuffix || names.contains(name): return nil
+            case .suffix:
+                let sentence = "\(host.rule) covers the subdomains only. To include \(name) itself, list it too."
+                return ProfileAdvice(.advice, path: host.path, payloadIndex: index, sentence)
+            }
+        }
+    }
+
+    private func hostListAdvice() -> [ProfileAdvice] {
         HostList.all.flatMap { list in
             (keys[list.name]?.strings ?? []).enumerated().flatMap { offset, text -> [ProfileAdvice] in
                 guard let rule = try? HostRule(text) else { return [] }
@@ -14,7 +46,7 @@ extension PayloadChecker {
         }
     }
 
-    func servicePrincipalAdvice() -> [ProfileAdvice] {
+    private func servicePrincipalAdvice() -> [ProfileAdvice] {
         ServicePrincipalEntry.all(in: keys[ServicePrincipalEntry.key]?.dictionary ?? [:]).compactMap { entry in
             let place = path.appending(key: ServicePrincipalEntry.key).appending(key: entry.text)
             return remark(on: entry).map { ProfileAdvice(.warning, path: place, payloadIndex: index, $0) }
@@ -22,7 +54,7 @@ extension PayloadChecker {
     }
 
     /// Only advice, because not every proxy asks for a ticket.
-    func proxyServerAdvice() -> [ProfileAdvice] {
+    private func proxyServerAdvice() -> [ProfileAdvice] {
         (keys["ProxyServers"]?.strings ?? []).enumerated().compactMap { offset, text in
             let host = (try? ProxyAddress(text))?.host
             guard let host, !proxies.contains(where: { $0.matches(host: host) }) else { return nil }

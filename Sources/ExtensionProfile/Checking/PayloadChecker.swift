@@ -31,8 +31,7 @@ struct PayloadChecker {
             hosts.append(Host(rule: rule, path: path.appending(key: "Hosts").appending(index: offset), payloadIndex: index))
         }
         adviseOnRealm(data)
-        adviseOnHosts()
-        advice += callerListAdvice()
+        advice += hostAdvice() + callerListAdvice()
         if keys["TeamIdentifier"] == nil {
             advise(.advice, "TeamIdentifier", "The key is missing. A Mac requires it, with the value apple.")
         }
@@ -103,20 +102,5 @@ struct PayloadChecker {
                 "The principal's realm is \(String(other).debugDescription), but the payload's realm is \(realm.debugDescription)."
             advice.append(ProfileAdvice(.warning, path: place, payloadIndex: index, sentence))
         }
-    }
-
-    private mutating func adviseOnHosts() {
-        if keys["Hosts"]?.array?.isEmpty == true { advise(.warning, "Hosts", "The list is empty, so no host is answered.") }
-        let rules = Set(hosts.map(\.rule))
-        for host in hosts where host.rule.isPublicSuffix {
-            advice.append(ProfileAdvice(.warning, path: host.path, payloadIndex: index, host.rule.publicSuffixWarning))
-        }
-        for host in hosts where host.rule.kind == .suffix && !host.rule.isPublicSuffix {
-            let name = host.rule.domain
-            guard !rules.contains(where: { $0.name == name }) else { continue }
-            let sentence = "\(host.rule) covers the subdomains only. To include \(name) itself, list it too."
-            advice.append(ProfileAdvice(.advice, path: host.path, payloadIndex: index, sentence))
-        }
-        advice += hostListAdvice() + servicePrincipalAdvice() + proxyServerAdvice()
     }
 }

@@ -74,7 +74,7 @@ struct ServicePrincipalEntry {
     private static func checkHost(_ text: Substring, of principal: String) throws(HostRuleError) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let name = parts.first ?? ""
-        guard let rule = try? HostRule(String(name)), rule.kind == .exact, name.last != "." else {
+        guard let rule = try? HostRule(String(name)), rule.singleHost != nil, name.last != "." else {
             throw fault(principal, "a host name must follow its slash, without an address or a trailing dot")
         }
         guard parts.count == 1 || UInt16(parts[1]).map({ $0 > 0 }) == true else {

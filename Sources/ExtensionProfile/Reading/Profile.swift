@@ -1,5 +1,6 @@
 public import Foundation
 public import SignOnPolicy
+internal import SystemSupport
 
 /// A configuration profile: the file that defines, on Macs and here on Linux, which realm answers which hosts.
 ///
@@ -21,7 +22,18 @@ public struct Profile: Sendable, Hashable {
     /// The file's signature; nil if it is not signed.
     public var signature: ProfileSignature? { report.signature }
 
-    /// Reads a file.
+    /// Reads a file as the machine's policy permits, on a thread that may block for a disk and for the verification of a signature.
+    ///
+    /// - Parameters:
+    ///   - path: The file's path.
+    ///   - search: The search whose policy applies; see ``ProfileSearch/policy()``. It searches no directory.
+    /// - Throws: ``ProfileError`` if the policy cannot be used, or if the file cannot be read, is not a profile, has a fault in a key that
+    ///   has an effect, or is refused by the policy.
+    public static func load(_ path: String, search: ProfileSearch = ProfileSearch()) async throws(ProfileError) -> Profile {
+        try await BlockingCall.run { Result { () throws(ProfileError) in try Profile(contentsOf: path, policy: search.policy()) } }.get()
+    }
+
+    /// Reads a file with a policy. May block for a disk and for the verification of a signature: in a task, use ``load(_:search:)``.
     ///
     /// Throws a ``ProfileError`` if it cannot be read, is not a profile, has a fault in a key that has an effect, or is refused by the
     /// policy. ``ProfileSearch/policy()`` is the machine's policy.
@@ -31,7 +43,7 @@ public struct Profile: Sendable, Hashable {
 
     /// Reads a file without the machine's policy: even if that requires signed profiles, an unsigned one is accepted. A signature that
     /// does not match is refused; see ``init(contentsOf:policy:)``.
-    public init(contentsOf path: String) throws(ProfileError) { try self.init(contentsOf: path, policy: .none) }
+    package init(contentsOf path: String) throws(ProfileError) { try self.init(contentsOf: path, policy: .none) }
 
     /// Parses a profile's contents; `source` is the name that messages and reasons use. The default policy requires no signature.
     ///

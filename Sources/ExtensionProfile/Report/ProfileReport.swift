@@ -84,7 +84,7 @@ public struct ProfileReport: Sendable, Hashable {
     }
 
     private func misspelling(of missing: ProfileReportRow) -> ProfileReportRow? {
-        rows.first { $0.payloadIndex == missing.payloadIndex && $0.verdict == .misspelt(suggestion: missing.key) }
+        rows.first { $0.payloadIndex == missing.payloadIndex && $0.verdict == .misspelled(suggestion: missing.key) }
     }
 
     private var noPayload: ProfileError {
@@ -150,7 +150,7 @@ public enum KeyVerdict: Sendable, Hashable, CustomStringConvertible {
     /// The key is valid and has no effect on Linux.
     case notApplicable(reason: String)
     /// The name is not a known key here and is probably a misspelling. The suggestion is the known key's path from the payload.
-    case misspelt(suggestion: String)
+    case misspelled(suggestion: String)
     /// The name is not a known key.
     case unknown
     /// The value has another type.
@@ -163,17 +163,17 @@ public enum KeyVerdict: Sendable, Hashable, CustomStringConvertible {
     /// Whether the profile should be fixed before it is used.
     public var isError: Bool {
         switch self {
-        case .misspelt, .wrongType, .badValue, .missing: true
+        case .misspelled, .wrongType, .badValue, .missing: true
         case .used, .notApplicable, .unknown: false
         }
     }
 
-    /// The verdict's stable name, for programs: `used`, `notApplicable`, `misspelt`, `unknown`, `wrongType`, `badValue`, `missing`.
+    /// The verdict's stable name, for programs: `used`, `notApplicable`, `misspelled`, `unknown`, `wrongType`, `badValue`, `missing`.
     public var name: String {
         switch self {
         case .used: "used"
         case .notApplicable: "notApplicable"
-        case .misspelt: "misspelt"
+        case .misspelled: "misspelled"
         case .unknown: "unknown"
         case .wrongType: "wrongType"
         case .badValue: "badValue"
@@ -186,7 +186,7 @@ public enum KeyVerdict: Sendable, Hashable, CustomStringConvertible {
         switch self {
         case .used: "used"
         case .notApplicable(let reason): "not applicable on Linux: \(reason)"
-        case .misspelt(let suggestion): "not a key; \(suggestion) is probably meant"
+        case .misspelled(let suggestion): "not a key; \(suggestion) is probably meant"
         case .unknown: "not a key of the Kerberos extension; it is ignored"
         case .wrongType(let expected, let found): "found \(found), expected \(expected)"
         case .badValue(let reason): reason
@@ -239,5 +239,5 @@ public struct IgnoredPayload: Sendable, Hashable, CustomStringConvertible {
     public let reason: String
 
     /// Path and reason on one line.
-    public var description: String { "\(path): ignored: \(reason)" }
+    public var description: String { path.isEmpty ? "ignored: \(reason)" : "\(path): ignored: \(reason)" }
 }

@@ -214,7 +214,7 @@ public struct ProfileWarning: Sendable, Hashable, CustomStringConvertible {
         /// The file or directory was not read or not used; ``ProfileWarning/error`` states the reason.
         public static let rejected = Code(rawValue: "rejected")
         /// The file is used, and one of its keys is probably misspelled.
-        public static let misspeltKey = Code(rawValue: "misspeltKey")
+        public static let misspelledKey = Code(rawValue: "misspelledKey")
         /// The file is used, and no anchor covers its signer.
         public static let untrustedSigner = Code(rawValue: "untrustedSigner")
         /// More than one profile has a default realm.

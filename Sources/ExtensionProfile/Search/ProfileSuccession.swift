@@ -156,8 +156,8 @@ struct ProfileCollection {
             result.warnings.append(ProfileWarning(.untrustedSigner, source: profile.source, message: message))
         }
         for row in profile.report.rows {
-            guard case .misspelt = row.verdict else { continue }
-            result.warnings.append(ProfileWarning(.misspeltKey, source: profile.source, message: "\(profile.source): \(row)."))
+            guard case .misspelled = row.verdict else { continue }
+            result.warnings.append(ProfileWarning(.misspelledKey, source: profile.source, message: "\(profile.source): \(row)."))
         }
     }
 

@@ -40,7 +40,12 @@ extension [ExtensionConfiguration] {
     /// with the dot precede entries that are derived. The first profile takes precedence: system-wide profiles precede the user's.
     package var domainRealmEntries: [String: String] {
         let entries = flatMap(\.domainRealms)
-        let implied = entries.filter { $0.rule.kind == .exact }.map { ($0.rule.subdomains.name, $0.realm) }
+        let implied = entries.compactMap { entry -> (String, String)? in
+            switch entry.rule.kind {
+            case .exact: (entry.rule.subdomains.name, entry.realm)
+            case .suffix: nil
+            }
+        }
         return Dictionary(entries.map { ($0.rule.name, $0.realm) } + implied) { first, _ in first }
     }
 }

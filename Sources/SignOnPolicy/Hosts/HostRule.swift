@@ -47,14 +47,28 @@ public struct HostRule: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether the rule covers every host that another rule covers.
     package func covers(_ other: HostRule) -> Bool {
-        switch other.kind {
-        case .exact: matches(host: other.name)
-        case .suffix: kind == .suffix && other.name.hasSuffix(name)
+        switch (kind, other.kind) {
+        case (_, .exact): matches(host: other.name)
+        case (.suffix, .suffix): other.name.hasSuffix(name)
+        case (.exact, .suffix): false
+        }
+    }
+
+    /// The host of a rule that covers one host; nil if it covers several.
+    package var singleHost: String? {
+        switch kind {
+        case .exact: name
+        case .suffix: nil
         }
     }
 
     /// The name without a suffix's leading dot.
-    package var domain: String { kind == .suffix ? String(name.dropFirst()) : name }
+    package var domain: String {
+        switch kind {
+        case .exact: name
+        case .suffix: String(name.dropFirst())
+        }
+    }
 
     /// The rule for all subdomains of ``domain``.
     package var subdomains: HostRule { HostRule(subdomainsOf: domain) }
@@ -125,12 +139,15 @@ extension HostRule {
     /// This is a heuristic instead of the Public Suffix List, whose ten thousand entries change every week: it finds suffixes that are
     /// written by mistake, and accepts the names of private networks.
     package var isPublicSuffix: Bool {
-        guard kind == .suffix else { return false }
-        let labels = name.dropFirst().split(separator: ".").map(String.init)
-        switch labels.count {
-        case 1: return !Self.privateDomains.contains(labels[0])
-        case 2: return labels[1].utf8.count == 2 && Self.registryLabels.contains(labels[0])
-        default: return false
+        switch kind {
+        case .exact: return false
+        case .suffix:
+            let labels = domain.split(separator: ".").map(String.init)
+            switch labels.count {
+            case 1: return !Self.privateDomains.contains(labels[0])
+            case 2: return labels[1].utf8.count == 2 && Self.registryLabels.contains(labels[0])
+            default: return false
+            }
         }
     }
 
@@ -169,10 +186,20 @@ struct HostRuleMatch: Sendable, Hashable {
         // The standard library does not guarantee a stable sort, so the offset decides last.
         return matches.enumerated().sorted { left, right in
             let (first, second) = (left.element.rule, right.element.rule)
-            if first.kind != second.kind { return first.kind == .exact }
+            if first.kind != second.kind { return first.kind.precedence < second.kind.precedence }
             if first.name.utf8.count != second.name.utf8.count { return first.name.utf8.count > second.name.utf8.count }
             return left.offset < right.offset
         }.map(\.element)
+    }
+}
+
+extension HostRule.Kind {
+    /// The place among the kinds of rules that cover the same host; the lowest decides.
+    fileprivate var precedence: Int {
+        switch self {
+        case .exact: 0
+        case .suffix: 1
+        }
     }
 }
 

@@ -67,7 +67,7 @@ struct CompletionNames: Sendable {
 
     /// The hosts; a rule for all hosts below a domain names none.
     private var hosts: [String] {
-        let configured = configurations.flatMap(\.hosts).filter { $0.kind == .exact }.map(\.name)
+        let configured = configurations.flatMap(\.hosts).compactMap(\.singleHost)
         let services = sessions.flatMap(\.services).map(\.principal.components)
         return configured + services.filter { $0.count == 2 && $0[0] == "HTTP" }.map { $0[1] }
     }

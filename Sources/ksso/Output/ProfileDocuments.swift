@@ -63,7 +63,7 @@ struct ProfileCheckDocument: Encodable {
         let key: String
         /// The value on one line; null if a required key is missing.
         let value: String?
-        /// `used`, `notApplicable`, `misspelt`, `unknown`, `wrongType`, `badValue` or `missing`.
+        /// `used`, `notApplicable`, `misspelled`, `unknown`, `wrongType`, `badValue` or `missing`.
         let verdict: String
         /// An explanation of the verdict.
         let detail: String

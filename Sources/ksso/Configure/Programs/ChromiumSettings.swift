@@ -218,7 +218,11 @@ struct ChromiumSettings: SignOnSettings {
 
         /// The entry for a rule: with https alone, unless its hosts are answered over plain http.
         init(allowing hosts: SettingsContext.AnsweredHosts) {
-            let host = hosts.rule.kind == .suffix ? "*\(hosts.rule.name)" : hosts.rule.name
+            let host =
+                switch hosts.rule.kind {
+                case .exact: hosts.rule.name
+                case .suffix: "*\(hosts.rule.name)"
+                }
             self.init(hosts.isPlain ? host : "https://\(host)")
         }
 

@@ -50,7 +50,13 @@ struct FirefoxSettings: SignOnSettings {
     var notes: [String] {
         var notes = ["Firefox reads its policies when it starts."]
         let rules = context.answeredHosts.map(\.rule)
-        if let exact = rules.first(where: { rule in rule.kind == .exact && !rules.contains { $0.covers(rule.subdomains) } }) {
+        let exact = rules.first { rule in
+            switch rule.kind {
+            case .exact: !rules.contains { $0.covers(rule.subdomains) }
+            case .suffix: false
+            }
+        }
+        if let exact {
             notes.append(
                 "In Firefox, an entry also allows the subdomains of its host: \(exact) allows x.\(exact), which the profile does not."
             )

@@ -144,21 +144,28 @@ extension SingleSignOn {
         try await engine.refresh(session, prompter: prompter)
     }
 
-    /// Ends sessions and destroys their tickets. Also removes the stored passwords of their principals (``Settings/secretStore``), because
-    /// the next request would sign in with them again. If no principal is named, removes those of the default principals as well. A ticket
-    /// that is being renewed is discarded.
+    /// Ends the sessions of a principal and destroys their tickets. Also removes its stored password (``Settings/secretStore``), because
+    /// the next request would sign in with it again. A ticket that is being renewed is discarded.
     ///
     /// - Parameters:
-    ///   - principal: The principal; nil is every principal.
+    ///   - principal: The principal.
+    ///   - includingOthers: Whether to destroy tickets that other programs acquired: kinit, sssd, a login through PAM.
+    /// - Throws: `KerberosError`.
+    @discardableResult
+    public func signOut(_ principal: Principal, includingOthers: Bool = false) async throws(KerberosError) -> SignOutResult {
+        try await engine.signOut(principal, includingOthers: includingOthers)
+    }
+
+    /// Ends the sessions of all principals, as ``signOut(_:includingOthers:)`` does. Also removes the stored passwords of the principals
+    /// that would sign in without a name.
+    ///
+    /// - Parameters:
     ///   - realm: The realm; nil is every realm.
     ///   - includingOthers: Whether to destroy tickets that other programs acquired: kinit, sssd, a login through PAM.
+    /// - Throws: `KerberosError`.
     @discardableResult
-    public func signOut(
-        _ principal: Principal? = nil,
-        realm: String? = nil,
-        includingOthers: Bool = false
-    ) async throws(KerberosError) -> SignOutResult {
-        try await engine.signOut(principal, realm: realm, includingOthers: includingOthers)
+    public func signOutAll(realm: String? = nil, includingOthers: Bool = false) async throws(KerberosError) -> SignOutResult {
+        try await engine.signOut(nil, realm: realm, includingOthers: includingOthers)
     }
 
     /// Ends the sessions of a principal, as the call with a `Principal` does.

@@ -21,6 +21,7 @@ public final class SingleSignOn: CredentialExtension {
     public let warnings: [ProfileWarning]
     /// The active profiles.
     public let profiles: [Profile]
+
     /// Finds the profiles and creates the extension. Sends nothing to the network and reads no cache. Checks whether a running agent
     /// answers.
     ///

@@ -59,8 +59,8 @@ func toolWithoutPrompts(_ url: URL) async throws -> String {
 // MARK: Service
 
 func service() async throws -> NegotiatingHTTPClient {
-    // The machine's policy may require a signed profile; without it, an unsigned one is accepted.
-    let profile = try Profile(contentsOf: "/etc/app/corp.mobileconfig", policy: try ProfileSearch().policy())
+    // If the machine's policy requires signed profiles, an unsigned one is refused.
+    let profile = try await Profile.load("/etc/app/corp.mobileconfig")
     let sso = try await SingleSignOn(.inProcess(profile, credential: .keytab("/etc/app.keytab", principal: "app@CORP.EXAMPLE")))
     let http = NegotiatingHTTPClient(extension: sso)
     return http
@@ -95,11 +95,11 @@ struct TicketCheck {
 
     /// The principal that sent a request, and the value of the response's field WWW-Authenticate, which proves the server's identity.
     /// Nil without a ticket: respond with 401 and `WWW-Authenticate: Negotiate`.
-    func user(_ authorization: String?) throws(KerberosError) -> (principal: String, proof: String?)? {
+    func user(_ authorization: String?) async throws(KerberosError) -> (principal: String, proof: String?)? {
         guard let authorization, authorization.lowercased().hasPrefix("negotiate "),
             let token = Data(base64Encoded: String(authorization.dropFirst("negotiate ".count)))
         else { return nil }
-        switch try SPNEGOAcceptor(credential: credential).step(Array(token)) {
+        switch try await credential.accept(Array(token)) {
         case .established(let proof, let context):
             return (context.initiator, proof.map { "Negotiate " + Data($0).base64EncodedString() })
         case .proceed:
@@ -108,10 +108,10 @@ struct TicketCheck {
     }
 }
 
-func boundAcceptor(_ credential: AcceptorCredential, hash: [UInt8]) -> SPNEGOAcceptor {
+func acceptBound(_ token: [UInt8], _ credential: AcceptorCredential, hash: [UInt8]) async throws -> AcceptorStep {
     let bindings = ChannelBindings(applicationData: Array("tls-server-end-point:".utf8) + hash)
-    let acceptor = SPNEGOAcceptor(credential: credential, channelBindings: bindings)
-    return acceptor
+    let step = try await credential.accept(token, channelBindings: bindings)
+    return step
 }
 
 // MARK: TestingWithKDC

@@ -99,7 +99,7 @@ struct ArticleRunTests {
             Issue.record("localhost is not handled")
             return
         }
-        let user = try #require(try check.user(grant.headers[.authorization]))
+        let user = try #require(try await check.user(grant.headers[.authorization]))
         #expect(user.principal == "alice@EXAMPLE.TEST")
         let text = try #require(user.proof?.dropFirst("Negotiate ".count))
         let proof = try #require(Data(base64Encoded: String(text)))
@@ -107,14 +107,14 @@ struct ArticleRunTests {
     }
 
     @Test(arguments: [nil, "Basic YWxpY2U6c2VjcmV0", "Negotiate", "Negotiate ???"])
-    func `the ticket check of the guide requests a ticket if there is none`(field: String?) throws {
+    func `the ticket check of the guide requests a ticket if there is none`(field: String?) async throws {
         let check = TicketCheck(credential: try AcceptorCredential(keytab: realm.keytabPath))
-        #expect(try check.user(field) == nil)
+        #expect(try await check.user(field) == nil)
     }
 
-    @Test func `the ticket check of the guide rejects an invalid ticket`() throws {
+    @Test func `the ticket check of the guide rejects an invalid ticket`() async throws {
         let check = TicketCheck(credential: try AcceptorCredential(keytab: realm.keytabPath))
-        let error = #expect(throws: KerberosError.self) { try check.user("Negotiate YQ==") }
+        let error = await #expect(throws: KerberosError.self) { try await check.user("Negotiate YQ==") }
         #expect(error?.code == .invalidToken)
     }
 

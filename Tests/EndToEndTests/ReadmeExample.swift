@@ -15,8 +15,8 @@ func readmeExample() async throws {
 
 /// The example for a service.
 func readmeServiceExample() async throws {
-    // The machine's policy may require a signed profile; without it, an unsigned one is accepted.
-    let profile = try Profile(contentsOf: "/etc/app/corp.mobileconfig", policy: try ProfileSearch().policy())
+    // If the machine's policy requires signed profiles, an unsigned one is refused.
+    let profile = try await Profile.load("/etc/app/corp.mobileconfig")
     let sso = try await SingleSignOn(.inProcess(profile, credential: .keytab("/etc/app.keytab", principal: "app@CORP.EXAMPLE")))
     print(sso.profiles.count)
 }

@@ -111,7 +111,7 @@ struct SignInAndFetchTests {
         try await withClient { _, sso, http, url in
             try await sso.signIn("alice", using: .password(Secret("alice-secret")))
             #expect(try await http.execute(HTTPClientRequest(url: "\(url)/hello")).status == .ok)
-            try await sso.signOut()
+            try await sso.signOutAll()
             await #expect(throws: AuthorizationError.self) { try await http.execute(HTTPClientRequest(url: "\(url)/hello")) }
         }
     }

@@ -31,7 +31,10 @@ struct Logout: AsyncParsableCommand {
     func run() async throws {
         try await common.engine.run { sso in
             let whom: Principal? = if let principal { try await sso.principal(principal, realm: realm) } else { nil }
-            let result = try await sso.signOut(whom, realm: whom == nil ? realm : nil, includingOthers: all)
+            let result =
+                if let whom { try await sso.signOut(whom, includingOthers: all) } else {
+                    try await sso.signOutAll(realm: realm, includingOthers: all)
+                }
             var ended = result.ended.map(\.principal)
             if all {
                 let others = try await SystemSignOut(environment: ProcessInfo.processInfo.environment).run(whom, realm: realm)
@@ -71,7 +74,11 @@ struct SystemSignOut {
         guard name.type != "KCM" else { return [] }
         settings.defaultCacheName = name.rawValue
         let system = try await SingleSignOn(.inProcess([]), settings: settings)
-        return try await system.signOut(principal, realm: realm, includingOthers: true).ended.map(\.principal)
+        let result =
+            if let principal { try await system.signOut(principal, includingOthers: true) } else {
+                try await system.signOutAll(realm: realm, includingOthers: true)
+            }
+        return result.ended.map(\.principal)
     }
 }
 

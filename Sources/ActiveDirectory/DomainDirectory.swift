@@ -13,7 +13,7 @@ internal import SystemSupport
 /// if record.account.passwordExpiry == .mustChange { print("The password must be changed.") }
 /// ```
 public struct DomainDirectory: Sendable {
-    /// How a directory is read.
+    /// The options for reading a directory.
     public struct Options: Sendable {
         /// Whether to use TLS, and to read nothing without it: `requireTLSForLDAP` of a profile. The controller's certificate is checked.
         public var requiresTLS = false
@@ -23,7 +23,7 @@ public struct DomainDirectory: Sendable {
         /// Creates the bindings to a TLS connection from the server's certificate in DER; if it returns nil, nothing is read. Without
         /// this function, the sign-in is not bound to the connection.
         public var channelBindings: (@Sendable ([UInt8]) -> ChannelBindings?)?
-        /// How long to wait for a controller, each time that it is asked something; altogether three times as long.
+        /// How long to wait for each reply of a controller. All replies of a controller together may take three times as long.
         public var limit = Duration.seconds(2)
         /// The port of the controllers.
         package var port: UInt16 = 389
@@ -32,7 +32,7 @@ public struct DomainDirectory: Sendable {
         public init() {}
     }
 
-    /// What is read in one connection.
+    /// The data that one reading returns: a principal's account, and the rules for its passwords.
     public struct Record: Sendable, Hashable {
         /// The account.
         public let account: DirectoryAccount
@@ -49,7 +49,7 @@ public struct DomainDirectory: Sendable {
     /// - Parameters:
     ///   - realm: The realm of the domain, whose DNS name is the same in lower case.
     ///   - controllers: The host names of controllers, the nearest first.
-    ///   - options: How it is read.
+    ///   - options: The options for reading it.
     public init(realm: String, controllers: [String], options: Options = Options()) {
         self.realm = realm
         self.controllers = controllers
@@ -128,7 +128,8 @@ public struct DomainDirectory: Sendable {
             }
         }
         guard let result else {
-            throw DirectoryError(.unreachable, subject: host, message: "the controller did not answer in time.")
+            let message = "the controller did not answer all requests within \(options.limit * 3). Check the network, and try again."
+            throw DirectoryError(.unreachable, subject: host, message: message)
         }
         return try result.get()
     }

@@ -67,7 +67,7 @@ public struct AuthorizationRequest: Sendable {
     public var url: URL {
         didSet { plan = nil }
     }
-    /// Who challenged.
+    /// The sender of the challenge: the origin server or a proxy.
     public var challenger: Challenger {
         didSet { plan = nil }
     }

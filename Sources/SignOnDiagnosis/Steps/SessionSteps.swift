@@ -28,7 +28,8 @@ extension DiagnosticStep {
             return .failed(error.description)
         }
         let whom = wanted.map { "\($0) is" } ?? "no principal of \(realm) is"
-        let signIn = "Sign in: ksso login\(wanted.map { " \($0)" } ?? "")"
+        let isDefault = (try? await findings.sso.principal(nil))?.realm == realm
+        let signIn = "Sign in: ksso login\(wanted.map { " \($0)" } ?? (isDefault ? "" : " --realm \(realm)"))"
         let kept = RuntimeDirectory(environment: findings.subject.environment).keptTickets
         let remedy = [kept?.note, signIn].compactMap(\.self).joined(separator: "\n    ")
         guard let session = list.session(of: wanted, orDefaultOf: realm) else {
@@ -58,10 +59,18 @@ extension DiagnosticStep {
         let isPasswordDoubtful = passwordEnd.map { rules.givesNotices && $0 <= now || rules.isNoticeDue(expires: $0, now: now) }
         guard isTicketDoubtful || isPasswordDoubtful == true else { return .ok(text) }
         let remedies = [
-            isTicketDoubtful ? "Reacquire the ticket: ksso refresh, or ksso login --force" : nil,
+            isTicketDoubtful ? reacquisition(of: session) : nil,
             isPasswordDoubtful == true ? session.passwordAdvice(rules) : nil,
         ].compactMap(\.self)
         return .warning(text, remedy: remedies.isEmpty ? nil : remedies.joined(separator: "\n    "))
+    }
+
+    /// Says how to get a new ticket: only a person can, if the ticket is not renewable and no key signs in.
+    private static func reacquisition(of session: Session) -> String {
+        let needsPerson = session.renewUntil == nil && [.password, .other].contains(session.acquiredBy)
+        return needsPerson
+            ? "Sign in again: ksso login --force \(session.principal)"
+            : "Reacquire the ticket: ksso refresh, or ksso login --force \(session.principal)"
     }
 
     /// Describes the password's expiry. An unknown date is reported as unknown, not as expired.

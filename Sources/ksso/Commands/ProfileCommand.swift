@@ -67,8 +67,9 @@ struct ProfileCommand: AsyncParsableCommand {
             for ignored in report.ignoredPayloads { Console.print("  \(ignored)") }
             for remark in report.advice { Console.print("\(remark.severity == .error ? "!" : " ") \(remark)") }
             if report.kerberosPayloadCount == 0 { Console.print("! this file contains no payload for the Kerberos extension") }
+            guard !report.rows.isEmpty else { return }
             let counts = Dictionary(grouping: report.rows, by: \.verdict.name).mapValues(\.count)
-            let order = ["used", "notApplicable", "unknown", "misspelt", "wrongType", "badValue", "missing"]
+            let order = ["used", "notApplicable", "unknown", "misspelled", "wrongType", "badValue", "missing"]
             Console.print("  " + order.compactMap { name in counts[name].map { "\(name): \($0)" } }.joined(separator: ", "))
         }
     }

@@ -95,7 +95,11 @@ struct Setup: AsyncParsableCommand {
             } catch {
                 throw CommandFailure(error, verbose: false)
             }
-        } else if try await search.runAside().profiles.isEmpty {
+        } else if case let found = try await search.runAside(), found.profiles.isEmpty {
+            guard found.warnings.isEmpty else {
+                for warning in found.warnings { Console.report("warning: \(warning.message)") }
+                throw CommandFailure(.failed, "no installed profile can be used. Correct what the warnings name, then run: ksso setup")
+            }
             throw CommandFailure(
                 .usage,
                 "no profile is installed. Install one with: ksso setup FILE; or create one with: "
@@ -107,16 +111,7 @@ struct Setup: AsyncParsableCommand {
             do {
                 try await signIn(realm)
             } catch {
-                let isConfigured = if noSession { true } else { await SessionSetUp(environment: environment).isInstalled }
-                let cause = (error as? CommandFailure)?.cause
-                // The user may have been asked for the name.
-                let asked = (cause as? KerberosError).flatMap { $0.code == .wrongPassword ? $0.subject : nil }
-                let name = (principal ?? asked).map { " --principal \(shellWord($0))" } ?? ""
-                Console.note(
-                    "The profile is installed\(isConfigured ? "" : ", but the session is not configured")."
-                        + (cause is UnknownAccountName ? "" : " After you correct the error, run: ksso setup\(name)")
-                )
-                throw error
+                throw await unfinished(error, environment)
             }
         } else if let principal {
             try await EngineOptions().run { sso in
@@ -127,6 +122,23 @@ struct Setup: AsyncParsableCommand {
         }
         if !noSession { try await SessionConsent(SessionSetUp(environment: environment), isGiven: yes).install() }
         if !noLogin { try await SetupCheck(environment: environment).run(realm: realm) }
+    }
+
+    /// Adds to the failure of the sign-in what was done, and the command that continues.
+    private func unfinished(_ error: any Error, _ environment: [String: String]) async -> CommandFailure {
+        let failure = CommandFailure(error, verbose: false)
+        let isConfigured = if noSession { true } else { await SessionSetUp(environment: environment).isInstalled }
+        let done = "The profile is installed\(isConfigured ? "" : ", but the session is not configured")."
+        // The user may have been asked for the name.
+        let refusal = (failure.cause as? KerberosError).flatMap { $0.code == .wrongPassword ? $0 : nil }
+        let name = (principal ?? refusal?.subject).map { " --principal \(shellWord($0))" } ?? ""
+        let next =
+            failure.cause is UnknownAccountName
+            ? "" : " \(refusal == nil ? "After you correct the error, run" : "Try again with"): ksso setup\(name)"
+        // The advice of a wrong password is `ksso login`, which would leave the session as it is.
+        var complete = CommandFailure(failure.status, refusal?.description ?? failure.message, details: failure.details + [done + next])
+        complete.cause = failure.cause
+        return complete
     }
 
     /// Returns what to install; nil if nothing was named.

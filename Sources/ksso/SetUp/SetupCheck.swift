@@ -25,13 +25,17 @@ struct SetupCheck {
         let warnings = diagnosis.checks.count { $0.verdict == .warning }
         let found =
             warnings == 0
-            ? "all checks passed" : "no check failed, with \(quantity(warnings, "warning"))"
-        Console.print("Checked: \(found). To see each layer: ksso doctor")
+            ? "all checks of the realm passed" : "no check failed, with \(quantity(warnings, "warning"))"
+        Console.print("Checked: \(found). To check a page too: ksso doctor URL")
         let configurations = try await ProfileSearch().runAside().configurations
         let configuration = configurations.first { $0.realm == realm } ?? configurations.first
         guard let rule = configuration?.hosts.first else { return }
-        let host = rule.kind == .suffix ? "HOST\(rule.name)" : rule.name
-        Console.note("Try it: ksso fetch https://\(host)/")
+        let page =
+            switch rule.kind {
+            case .exact: "a page of \(rule.name)"
+            case .suffix: "a page of a host below \(rule.name.dropFirst())"
+            }
+        Console.note("Try it with \(page): ksso fetch URL")
     }
 
     /// Runs in a separate process, which sees what the user's next command will see. This process has read other profiles and initialized

@@ -27,9 +27,10 @@ struct SetupTests {
         #expect(first.exitStatus == 0, "\(first)")
         #expect(first.output.hasPrefix("\(settings)/corp.yaml: installed\nalice@EXAMPLE.TEST is signed in until "), "\(first)")
         #expect(
-            first.output.contains("environment.d/60-ksso.conf: written\n") && first.errors.contains("Try it: ksso fetch https://localhost/")
+            first.output.contains("environment.d/60-ksso.conf: written\n")
+                && first.errors.contains("Try it with a page of localhost: ksso fetch URL")
         )
-        #expect(first.output.hasSuffix("Checked: all checks passed. To see each layer: ksso doctor\n"), "\(first)")
+        #expect(first.output.hasSuffix("Checked: all checks of the realm passed. To check a page too: ksso doctor URL\n"), "\(first)")
         #expect(try mode("\(settings)/corp.yaml") == 0o600)
         try await withAcceptorServer(realm: station.realm) { server in
             let page = try await station.ksso("fetch", "http://localhost:\(server.port)/")
@@ -50,7 +51,7 @@ struct SetupTests {
             let result = try await setup(file, "--principal", "alice", "--password-stdin", input: "secret\n")
             #expect(result.exitStatus == 0, "\(result)")
             #expect(
-                result.output.hasSuffix("Checked: no check failed, with 1 warning. To see each layer: ksso doctor\n"),
+                result.output.hasSuffix("Checked: no check failed, with 1 warning. To check a page too: ksso doctor URL\n"),
                 "\(result)"
             )
         }

@@ -62,7 +62,7 @@ struct UserNameQuestionTests {
             try await terminal.type("wrong\n")
         }
         #expect(end.status == 1 && principals == nil)
-        #expect(end.transcript.contains("run: ksso setup --principal 'alice@EXAMPLE.TEST'\n"), "\(end)")
+        #expect(end.transcript.contains("Try again with: ksso setup --principal 'alice@EXAMPLE.TEST'\n"), "\(end)")
     }
 
     @Test func `ksso setup uses the principal that is signed in, and stores it`() async throws {
@@ -117,7 +117,7 @@ struct UserNameQuestionTests {
         try station.install(profile())
         let result = try await station.run(["ksso"] + command + ["--password-stdin"], input: "secret\n", environment: Self.account)
         let message = "uid4711@EXAMPLE.TEST: the KDC does not know this principal. If you have another name in the realm, use: \(advice)"
-        #expect(result.exitStatus == 1 && result.errors.hasSuffix("ksso: \(message)\n"), "\(result)")
+        #expect(result.exitStatus == 1 && result.errors.contains("ksso: \(message)\n"), "\(result)")
         #expect(!result.errors.contains("run: ksso setup\n"), "that command would fail for the same reason")
     }
 

@@ -10,7 +10,7 @@ SANITIZED = timeout --kill-after=1m 3h $(TEST)
 DOCUMENTED = Kerberos ActiveDirectory SignOnPolicy HTTPNegotiate TLSChannelBinding ExtensionProfile KerberosEngine KerberosSSO NegotiateAsyncHTTPClient \
     NegotiateURLSession SSOAgentClient KerberosTesting KerberosTestingTraits
 
-.PHONY: build demo test check bench docs programs install uninstall deb release packages compose-test system-test package-test examples interop \
+.PHONY: build demo test check bench soak docs programs install uninstall deb release packages compose-test system-test package-test examples interop \
     format measure clean
 
 packages:
@@ -47,6 +47,10 @@ check: packages
 # All benchmarks and a table of their rows; BENCH="--json FILE SUITE" writes the rows to a file, or runs some suites.
 bench: packages
 	Benchmarks/run $(BENCH)
+
+# Many programs use an agent while everything around it fails: make soak MINUTES=480.
+soak: programs
+	Scripts/soak $(MINUTES)
 
 docs:
 	@for target in $(DOCUMENTED); do \

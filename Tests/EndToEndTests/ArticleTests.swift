@@ -36,7 +36,7 @@ import Testing
 
     @Test(arguments: [
         ("KerberosError", ["Kerberos/Errors/KerberosError.swift"]),
-        ("AuthorizationError", ["SignOnPolicy/Decision/AuthorizationError.swift", "SSOAgentClient/Wire/AgentErrorCodes.swift"]),
+        ("AuthorizationError", ["SignOnPolicy/Decision/AuthorizationError.swift"]),
         ("HTTPTransportError", ["HTTPNegotiate/Transport/HTTPTransportError.swift"]),
         ("ProfileError", ["ExtensionProfile/Reading/ProfileError.swift"]),
     ])

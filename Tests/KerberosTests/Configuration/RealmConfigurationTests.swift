@@ -69,12 +69,12 @@ import Testing
     }
 
     /// This test does not show that libkrb5 obeys the relation.
-    @Test func `SAM-2 is disabled in addition to what krb5.conf disables`() throws {
+    @Test func `SAM-2 and PKINIT are disabled in addition to what krb5.conf disables`() throws {
         try withFile("[plugins]\n clpreauth = {\n disable = spake\n }\n") { path throws in
             let configuration = RealmConfiguration(realm: "A.TEST", base: .files([path]))
-            #expect(try values("plugins", "clpreauth", "disable", of: configuration) == ["sam2", "spake"])
+            #expect(try values("plugins", "clpreauth", "disable", of: configuration) == ["sam2", "pkinit", "spake"])
         }
-        #expect(try values("plugins", "clpreauth", "disable", of: RealmConfiguration(realm: "A.TEST", base: .none)) == ["sam2"])
+        #expect(try values("plugins", "clpreauth", "disable", of: RealmConfiguration(realm: "A.TEST", base: .none)) == ["sam2", "pkinit"])
     }
 
     @Test func `KDCs of other realms precede those of krb5.conf`() throws {

@@ -236,18 +236,26 @@ struct ConfigureSessionTests {
     }
 
     /// The lines of the shell profile follow the same rule as ksso.
-    @Test(arguments: ["dash", "bash"]) func `a relative KSSO_RUNTIME_DIR is ignored with a warning`(shell: String) async throws {
+    @Test(arguments: ["dash", "bash"]) func `a relative KSSO_RUNTIME_DIR and a link are ignored`(shell: String) async throws {
         try await station.withAgent { _ async throws in
             let printed = try await configure()
             let lines = try #require(
                 printed.output.components(separatedBy: "# \(profileFile)\n").last?.components(separatedBy: Self.endMark).first
             )
-            let script = try station.write(lines + "\necho $KRB5_CONFIG\n", to: "script")
+            // Without the line that starts an agent, which would run there too.
+            let passive = lines.split(separator: "\n").filter { !$0.contains(" agent run ") }.joined(separator: "\n")
+            let script = try station.write(passive + "\necho $KRB5_CONFIG\n", to: "script")
             let folder = "\(station.directory)/xdg"
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            try FileManager.default.createSymbolicLink(atPath: "\(folder)/ksso", withDestinationPath: station.runtime)
-            let result = try await station.run([shell, script], environment: ["KSSO_RUNTIME_DIR": "run", "XDG_RUNTIME_DIR": folder])
+            try FileManager.default.createDirectory(atPath: "\(folder)/ksso", withIntermediateDirectories: true)
+            try FileManager.default.copyItem(atPath: "\(station.runtime)/krb5.conf", toPath: "\(folder)/ksso/krb5.conf")
+            let variables = ["KSSO_RUNTIME_DIR": "run", "XDG_RUNTIME_DIR": folder]
+            let result = try await station.run([shell, script], environment: variables)
             #expect(result.output.hasPrefix("\(folder)/ksso/krb5.conf:"), "\(result)")
+            // Another user could have created a link, and could replace it later.
+            try FileManager.default.removeItem(atPath: "\(folder)/ksso")
+            try FileManager.default.createSymbolicLink(atPath: "\(folder)/ksso", withDestinationPath: station.runtime)
+            let linked = try await station.run([shell, script], environment: variables)
+            #expect(linked.exitStatus == 0 && !linked.output.contains("ksso/krb5.conf:"), "\(linked)")
         }
         let warned = try await station.ksso("status", environment: ["KSSO_RUNTIME_DIR": "run", "XDG_RUNTIME_DIR": station.directory])
         let sentence = "ksso: warning: KSSO_RUNTIME_DIR is “run”, which is not an absolute path: it is ignored.\n"

@@ -52,6 +52,7 @@ extension Channel {
     var leadsToThisMachine: Bool {
         guard let remote = remoteAddress.flatMap({ TCPSocketName($0) }) else { return true }
         if remote.isLoopback || localAddress.flatMap({ TCPSocketName($0) })?.address == remote.address { return true }
-        return KernelRoute.isLocal(remote.address) ?? false
+        // If the kernel does not say, other users are refused.
+        return KernelRoute.isLocal(remote.address) ?? true
     }
 }

@@ -21,6 +21,9 @@ enum TCPSocketTable {
         case .unavailable: ProcessFileTable.userID(from: client, to: server)
         }
     }
+
+    /// The owner of the socket that listens at an address, or at all addresses with that port; nil if there is none.
+    static func listenerUserID(at server: TCPSocketName) -> UInt32? { ProcessFileTable.listenerUserID(at: server) }
 }
 
 /// A request to the kernel about one connection (sock_diag(7)).
@@ -79,6 +82,23 @@ enum ProcessFileTable {
             if let user = userID(in: text, from: client, to: server) { return user }
         }
         return nil
+    }
+
+    static func listenerUserID(at server: TCPSocketName) -> UInt32? {
+        let text = ["/proc/net/tcp", "/proc/net/tcp6"].compactMap(contents).joined(separator: "\n")
+        return listenerUserID(in: text, at: server)
+    }
+
+    /// Finds a listening socket in the text of a table. The kernel prefers the one with the address itself.
+    static func listenerUserID(in text: String, at server: TCPSocketName) -> UInt32? {
+        var found: UInt32?
+        for line in text.split(separator: "\n") {
+            let words = line.split(separator: " ", omittingEmptySubsequences: true)
+            guard words.count > 9, words[3] == "0A", let name = TCPSocketName(table: words[1]), name.port == server.port else { continue }
+            if name == server { return UInt32(words[7]) }
+            if name.address.allSatisfy({ $0 == 0 }) { found = UInt32(words[7]) }
+        }
+        return found
     }
 
     /// Finds a connection in the text of a table.

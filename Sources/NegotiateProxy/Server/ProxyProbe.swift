@@ -7,8 +7,9 @@ package enum ProxyProbe: Sendable, Hashable {
     case serving
     /// A local proxy that serves other users only.
     case refusing
-    /// A local proxy of another user, or another user's program that answers like one: it serves this user, and reads the requests.
-    case foreign(userID: UInt32)
+    /// A local proxy of another user, or another user's program that answers like one: it serves this user, and reads the requests. The
+    /// user is nil if the program stopped listening before it was looked for.
+    case foreign(userID: UInt32?)
     /// Another program.
     case otherProgram
     /// No program listens there.
@@ -32,18 +33,12 @@ package enum ProxyProbe: Sendable, Hashable {
             let head = try HeadParser.response(bytes)
             guard head.fields.contains(ProxyFailure.fieldName) else { return .otherProgram }
             if head.status == 403 { return .refusing }
-            if let user = listener(of: stream.channel), user != PeerUser.own, user != 0 { return .foreign(userID: user) }
-            return .serving
+            // Only the owner of a listener on this machine is known.
+            guard let server = stream.channel.remoteAddress.flatMap({ TCPSocketName($0) }), server.isLoopback else { return .serving }
+            let user = TCPSocketTable.listenerUserID(at: server)
+            return user == PeerUser.own || user == 0 ? .serving : .foreign(userID: user)
         } catch {
             return .otherProgram
         }
-    }
-
-    /// The user who accepted a connection; nil if that is on another machine.
-    private static func listener(of channel: any Channel) -> UInt32? {
-        guard let server = channel.remoteAddress.flatMap({ TCPSocketName($0) }),
-            let own = channel.localAddress.flatMap({ TCPSocketName($0) })
-        else { return nil }
-        return TCPSocketTable.userID(from: server, to: own)
     }
 }

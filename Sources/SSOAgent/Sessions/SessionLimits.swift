@@ -22,7 +22,9 @@ extension SessionSchedule {
 
     /// Signs out a session that has reached its end, and sends an event shortly before that.
     mutating func end(_ key: SessionSnapshot.Key, at now: Moment) {
-        guard let entry = entries[key], !principalsSigningOut.contains(key.principal), entry.missingSince == nil else { return }
+        guard let entry = entries[key], !principalsSigningOut.contains(key.principal), !entry.signOut.isInProgress,
+            entry.missingSince == nil
+        else { return }
         if entry.signOut.isProfileGone, now.uptime >= entry.signOut.notBefore {
             return signOut(key.principal, includingOthers: false, because: .profileRemoved)
         }

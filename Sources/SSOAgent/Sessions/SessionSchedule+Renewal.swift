@@ -47,7 +47,7 @@ extension SessionSchedule {
 
     mutating func refresh(_ key: SessionSnapshot.Key, at now: Moment) {
         guard let entry = entries[key], !keysRefreshing.contains(key), !entry.renewal.isStopped,
-            !principalsSigningOut.contains(key.principal),
+            !principalsSigningOut.contains(key.principal), !entry.signOut.isInProgress,
             entry.missingSince == nil, now.uptime >= entry.renewal.notBefore, let date = refreshDate(entry), date.isOver(at: now)
         else { return }
         // An expired ticket cannot be renewed.

@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(
-        arguments: [([127, 9, 9, 9], true), ([UInt8](repeating: 0, count: 15) + [1], true), ([192, 0, 2, 1], false)] as [([UInt8], Bool)]
+        arguments: [([127, 9, 9, 9], true), ([192, 0, 2, 1], false)] as [([UInt8], Bool)]
     )
     func `the kernel says which addresses are this machine's`(address: [UInt8], isOwn: Bool) {
         // Without a route to another machine it says nothing.

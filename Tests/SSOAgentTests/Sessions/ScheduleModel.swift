@@ -209,8 +209,8 @@ extension ScheduleModel {
 }
 
 extension ScheduleModel {
-    /// Ends all faults, and lets the keeper work for some hours. Every attempt must end then, and each session that a key can reacquire must
-    /// have a valid ticket.
+    /// Ends all faults, and lets the keeper work for some hours. Every attempt must end then, and each session that a key can reacquire
+    /// must have a valid ticket.
     mutating func recover() {
         (kdcAnswers, kdcAcceptsKeys) = (true, true)
         note("all faults end")

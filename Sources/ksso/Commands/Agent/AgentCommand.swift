@@ -126,7 +126,10 @@ struct AgentStop: AsyncParsableCommand {
     /// Waits for the end of the agent, which gives its clients some seconds. Its parent process may take longer to collect its status.
     private static func waitForEnd(of process: Int32) async throws {
         let agent = RunningProcess(processID: process)
-        if try await pollUntil(within: .seconds(20), { kill(process, 0) != 0 || agent?.isRunning != true }) { return }
+        // Where no process collects the status of orphans, as in many containers, an agent that has ended remains as a zombie.
+        let isVisible = RunningProcess.current != nil
+        if try await pollUntil(within: .seconds(20), { kill(process, 0) != 0 || isVisible && agent?.isRunning != true }) { return }
+        guard agent?.isRunning == true else { return }
         let sentence = "the agent (process \(process)) did not stop in time. To terminate it: kill -KILL \(process)"
         throw CommandFailure(.failed, sentence)
     }

@@ -102,7 +102,7 @@ private struct Client {
         case .foreign where settings.isMachineWide: return nil
         case .foreign(let user):
             let message =
-                "the proxy on \(server) belongs to user \(user), who can read and change what your programs send and receive."
+                "the proxy on \(server) belongs to \(user.map { "user \($0)" } ?? "another user"), who can read and change what your programs send and receive."
             return ProgramReport.Fault(message, remedy: ownChange)
         case .otherProgram:
             return ProgramReport.Fault("the program that listens on \(server) is not a local proxy.", remedy: change)

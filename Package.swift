@@ -36,21 +36,20 @@ func nio(_ names: String..., condition: TargetDependencyCondition? = nil) -> [Ta
 let package = Package(
     name: "swift-kerberos-sso",
     platforms: [.macOS(.v15)],
-    // What a user imports by name. KerberosSSO re-exports the engine and the profiles, HTTPNegotiate the policy. The programs ksso and
-    // ksso-realm need no product to be built and installed from this package.
+    // What a user imports by name. KerberosSSO re-exports the engine, the profiles and the directory of a domain, HTTPNegotiate the policy.
+    // The programs ksso and ksso-realm need no product to be built and installed from this package.
     products: [
         .library(name: "KerberosSSO", targets: ["KerberosSSO"]),
         .library(name: "NegotiateAsyncHTTPClient", targets: ["NegotiateAsyncHTTPClient"]),
         .library(name: "NegotiateURLSession", targets: ["NegotiateURLSession"]),
         .library(name: "SSOAgentClient", targets: ["SSOAgentClient"]),
         .library(name: "Kerberos", targets: ["Kerberos"]),
-        .library(name: "ActiveDirectory", targets: ["ActiveDirectory"]),
         .library(name: "HTTPNegotiate", targets: ["HTTPNegotiate"]),
         .library(name: "KerberosTesting", targets: ["KerberosTesting"]),
         .library(name: "KerberosTestingTraits", targets: ["KerberosTestingTraits"]),
     ],
     traits: [
-        "Kerberos", "ActiveDirectory", "HTTPNegotiate", "KerberosTesting",
+        "Kerberos", "HTTPNegotiate", "KerberosTesting",
         .trait(name: "KerberosTestingTraits", enabledTraits: ["KerberosTesting"]),
         .trait(name: "SSOAgentClient", enabledTraits: ["HTTPNegotiate"]), .trait(name: "KerberosSSO", enabledTraits: ["SSOAgentClient"]),
         .trait(name: "NegotiateAsyncHTTPClient", enabledTraits: ["HTTPNegotiate"]),

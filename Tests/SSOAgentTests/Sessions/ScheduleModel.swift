@@ -22,6 +22,8 @@ struct ScheduleModel {
     private var kdcAnswers = true
     private var kdcAcceptsKeys = true
     private var hasProfile = true
+    /// Whether caches can be read and removed.
+    private var cachesWork = true
     private var lastRefusals: [SessionSnapshot.Key: Double] = [:]
     private var tickets = 0
     private var history: [String] = []
@@ -52,7 +54,7 @@ struct ScheduleModel {
     }
 
     private mutating func step() {
-        switch Int.random(in: 0..<24, using: &generator) {
+        switch Int.random(in: 0..<25, using: &generator) {
         case 0..<5: pass(schedule.wait(at: now))
         case 5..<8: pass([0.1, 1, 30, 400, 30_000, 80_000].randomElement(using: &generator) ?? 1)
         case 8..<14: finishAny()
@@ -71,6 +73,9 @@ struct ScheduleModel {
             now.wall += [-90_000, -3600, 3600, 90_000].randomElement(using: &generator) ?? 0
             note("the clock is set")
         case 22: killAgent()
+        case 23:
+            cachesWork.toggle()
+            note("the caches \(cachesWork ? "can" : "cannot") be read")
         default:
             if Bool.random(using: &generator) {
                 schedule.note(.locked, at: now)
@@ -87,7 +92,7 @@ struct ScheduleModel {
 extension ScheduleModel {
     /// Looks at the caches and begins what is due, as a keeper does when it wakes up.
     private mutating func look() {
-        schedule.observe(Array(caches.values), at: now)
+        if cachesWork { schedule.observe(Array(caches.values), at: now) }
         for action in schedule.actions(at: now) { begin(action) }
         let wait = schedule.wait(at: now)
         check(wait > 0 && wait <= SessionSchedule.longestWait, "the next look is after \(wait) s")
@@ -110,7 +115,7 @@ extension ScheduleModel {
             }
         case .probe, .signOut: break
         }
-        check(!running.contains { $0.action == action }, "\(action) begins twice")
+        check(!running.contains { $0.action.work == action.work }, "\(action) begins twice")
         note("begin \(action)")
         let ticket: SessionSnapshot.Ticket? = if case .refresh(let key) = action { schedule.entries[key]?.session.ticket } else { nil }
         running.append((action, ticket))
@@ -129,6 +134,10 @@ extension ScheduleModel {
             schedule.refreshFinished(key, outcome, at: now)
         case .probe(let realm, _): schedule.probeFinished(realm: realm, isReachable: kdcAnswers, at: now)
         case .signOut(let principal, _):
+            guard cachesWork else {
+                note("\(principal) cannot be signed out")
+                return schedule.signOutFinished(principal, ended: nil, at: now)
+            }
             let ended = caches.keys.filter { $0.principal == principal }
             for key in ended { remove(key) }
             note("\(principal) is signed out")
@@ -139,6 +148,7 @@ extension ScheduleModel {
 
     /// What the engine would return now, after which the cache has the new ticket.
     private mutating func refresh(_ key: SessionSnapshot.Key, replacing due: SessionSnapshot.Ticket?) -> RefreshOutcome {
+        guard cachesWork else { return .failed }
         guard var session = caches[key] else { return .gone }
         guard session.ticket == due else { return .refreshed }
         guard kdcAnswers else { return .unreachable }
@@ -212,7 +222,7 @@ extension ScheduleModel {
     /// Ends all faults, and lets the keeper work for some hours. Every attempt must end then, and each session that a key can reacquire
     /// must have a valid ticket.
     mutating func recover() {
-        (kdcAnswers, kdcAcceptsKeys) = (true, true)
+        (kdcAnswers, kdcAcceptsKeys, cachesWork) = (true, true, true)
         note("all faults end")
         let end = now.uptime + 3 * 3600
         var looks = 0
@@ -230,5 +240,19 @@ extension ScheduleModel {
         }
         for (key, entry) in schedule.entries { check(caches[key] == entry.session, "the session in \(key.cache) is not known") }
         check(schedule.entries.count == caches.count, "\(schedule.entries.count) sessions are known, and \(caches.count) exist")
+    }
+}
+
+extension SessionSchedule.Action {
+    /// What the action works on. Two actions never work on the same thing at the same time.
+    fileprivate var work: String {
+        switch self {
+        case .refresh(let key), .abandon(let key): "the ticket in \(key.cache)"
+        case .readAccount(let key): "the account of \(key.principal) in \(key.cache)"
+        case .probe(let realm, _): "the KDCs of \(realm)"
+        case .signOut(let principal, _): "the session of \(principal)"
+        case .send(let event): "the event \(event)"
+        case .report(let event): "the report \(event)"
+        }
     }
 }

@@ -3,8 +3,8 @@ internal import CKerberos
 extension Context {
     /// The last ticket in a cache that belongs to the client and whose service name and times satisfy the predicate.
     ///
-    /// Passes over tickets that libkrb5 would not use for the service's own key: those for user-to-user authentication, postdated ones, and
-    /// those with a key of a type that krb5.conf does not permit.
+    /// Ignores tickets that libkrb5 would not use for the service's own key: those for user-to-user authentication, postdated ones that are
+    /// not validated, and those with a key of a type that krb5.conf does not permit.
     func lastCredential(
         in cache: krb5_ccache,
         for client: Principal,
@@ -16,7 +16,7 @@ extension Context {
             guard krb5_is_config_principal(self.raw, raw.server) == 0,
                 try isWanted(Credential.server(of: raw, context: self), TicketTimes(raw.times)),
                 try Principal(copying: raw.client, context: self) == client,
-                raw.is_skey == 0, raw.second_ticket.length == 0, !raw.isPostdated,
+                raw.is_skey == 0, raw.second_ticket.length == 0, !raw.needsValidation,
                 permittedTypes.contains(raw.keyblock.enctype)
             else { return }
             found = try Credential(copying: &raw, context: self)
@@ -37,5 +37,5 @@ extension Context {
 
 extension krb5_creds {
     /// Whether the KDC must validate the ticket before its first use (RFC 4120 section 2.2).
-    var isPostdated: Bool { ticket_flags & krb5_flags(TKT_FLG_INVALID) != 0 }
+    var needsValidation: Bool { ticket_flags & krb5_flags(TKT_FLG_INVALID) != 0 }
 }

@@ -276,7 +276,7 @@ extension Context {
                 expires: TicketTimes(raw.times).expires
             )
             let isTicketGranting =
-                ticket.isOwn && !raw.isPostdated && ticket.server.isTicketGrantingService(of: listing.principal.realm)
+                ticket.isOwn && !raw.needsValidation && ticket.server.isTicketGrantingService(of: listing.principal.realm)
             if isTicketGranting { listing.ticketGrantingTicket = try Credential(copying: &raw, context: self) }
             listing.tickets.append(ticket)
         }

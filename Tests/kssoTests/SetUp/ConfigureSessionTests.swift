@@ -112,6 +112,7 @@ struct ConfigureSessionTests {
     @Test(arguments: [
         ("/bin/bash", [".profile"], ".profile"), ("/bin/bash", [".profile", ".bash_profile"], ".bash_profile"),
         ("/bin/bash", [], ".profile"), ("/usr/bin/zsh", [".profile"], ".zprofile"), ("/bin/dash", [".bash_profile"], ".profile"),
+        ("/usr/bin/fish", [".profile"], "config/fish/conf.d/ksso.fish"),
     ])
     func `--install writes to the profile that the login shell reads`(shell: String, present: [String], expected: String) async throws {
         for name in present { try station.write("", to: name) }
@@ -148,6 +149,29 @@ struct ConfigureSessionTests {
             #expect(try await login("ksso agent stop").output == "The agent has stopped.\n")
         } catch {
             _ = try? await login("ksso agent stop")
+            throw error
+        }
+    }
+
+    @Test func `a login shell of fish starts the agent and its programs share the tickets`() async throws {
+        guard StockProgram.isInstalled("fish") else { try Test.cancel("fish is not installed") }
+        let folder = "\(station.directory)/xdg"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let variables = ["XDG_RUNTIME_DIR": folder, "SHELL": "/usr/bin/fish"]
+        func run(_ words: String..., input: String? = nil) async throws -> CommandResult {
+            try await station.run(plain + words, input: input, environment: variables)
+        }
+        #expect(try await run("ksso", "configure", "session", "--install").exitStatus == 0)
+        do {
+            #expect(try await run("fish", "-l", "-c", "kinit alice >/dev/null", input: "secret\n") == .done(""))
+            let list = try await run("fish", "-l", "-c", "klist; ksso configure session --check")
+            #expect(list.exitStatus == 0 && list.output.hasPrefix("Ticket cache: KCM:"), "\(list)")
+            #expect(list.output.contains("\nDefault principal: alice@EXAMPLE.TEST\n"), "\(list)")
+            // Other shells of the session inherit the variable; the file changes nothing there.
+            #expect(try await run("fish", "-c", "klist").output != list.output)
+            #expect(try await run("fish", "-l", "-c", "ksso agent stop").output == "The agent has stopped.\n")
+        } catch {
+            _ = try? await run("fish", "-l", "-c", "ksso agent stop")
             throw error
         }
     }

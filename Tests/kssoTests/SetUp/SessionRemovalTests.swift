@@ -34,7 +34,7 @@ struct SessionRemovalTests {
     }
 
     /// Since the installation, the user has changed the login shell, or has created a file that bash prefers.
-    @Test(arguments: [("/bin/bash", ".bash_profile"), ("/usr/bin/zsh", ".zprofile")])
+    @Test(arguments: [("/bin/bash", ".bash_profile"), ("/usr/bin/zsh", ".zprofile"), ("/usr/bin/fish", "config.fish")])
     func `--uninstall finds the lines in the profile of another login shell`(shell: String, other: String) async throws {
         #expect(try await configure("--install").exitStatus == 0)
         try station.write("umask 022\n", to: other)

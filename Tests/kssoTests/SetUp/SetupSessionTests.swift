@@ -57,6 +57,16 @@ struct SetupSessionTests {
         #expect(again == .done("\(environmentFile): up to date\n\(profileFile): up to date\n"), "nothing has to be asked")
     }
 
+    /// Settings of the session would hide the tickets that a login stores there.
+    @Test(arguments: [[], ["--yes"]])
+    func `ksso setup leaves the session alone if the machine's default cache is KCM`(options: [String]) async throws {
+        let words = ["ksso", "setup", "--no-login", try corporateProfile()] + options
+        let result = try await station.run(words, environment: ["KRB5CCNAME": "KCM:"])
+        #expect(result.exitStatus == 0 && !exists(environmentFile) && !exists(profileFile), "\(result)")
+        let note = "The session needs no configuration, because all programs of this machine share their tickets in KCM: already. "
+        #expect(result.errors == note + "To use an agent with caches of its own anyway: ksso configure session --install\n")
+    }
+
     @Test func `an answer that is neither yes nor no repeats the question`() async throws {
         let command = "ksso setup --no-login \(try corporateProfile())"
         let end = try await Conversation.atTerminal(command, on: station) { terminal in

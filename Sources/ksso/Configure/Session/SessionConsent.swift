@@ -15,6 +15,12 @@ struct SessionConsent {
 
     /// Configures the session if the user agrees or no file has to change. Otherwise prints to standard error how to do it later.
     func install() async throws {
+        if await setUp.usesMachineCache(), !setUp.hasLines {
+            return Console.note(
+                "The session needs no configuration, because all programs of this machine share their tickets in KCM: already. "
+                    + "To use an agent with caches of its own anyway: ksso configure session --install"
+            )
+        }
         let changes = try setUp.pendingChanges()
         guard !isGiven, !changes.isEmpty else { return try await setUp.install(enablesUnit: isGiven) }
         guard Console.hasTerminal else {

@@ -1,5 +1,6 @@
 internal import CommandSupport
 internal import Foundation
+internal import Kerberos
 internal import SSOAgentClient
 internal import Subprocess
 internal import SystemSupport
@@ -21,28 +22,37 @@ struct SessionSetUp {
     init(environment: [String: String]) async {
         self.environment = environment
         hasUnits = await UserService.isKnown(Self.unit)
-        let home = Self.home(environment)
-        let settings = environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(home)/.config"
+        let login = LoginProfile(environment: environment)
         environmentFile = MarkedFile(
-            path: "\(settings)/environment.d/60-ksso.conf",
+            path: "\(login.settingsFolder)/environment.d/60-ksso.conf",
             lines: Self.environmentText(environment),
             marks: Self.marks,
             isOursAlone: true
         )
         profile = MarkedFile(
-            path: Self.profilePath(home: home, environment: environment),
-            lines: Self.profileText(OwnProgram.name(arguments: CommandLine.arguments, environment: environment), startsAgent: !hasUnits),
+            path: login.path,
+            lines: login.lines(
+                calling: OwnProgram.name(arguments: CommandLine.arguments, environment: environment),
+                startsAgent: !hasUnits
+            ),
             marks: Self.marks,
             isOursAlone: false
         )
     }
 
-    private static func home(_ environment: [String: String]) -> String {
-        environment["HOME"].flatMap { $0.isEmpty ? nil : $0 } ?? NSHomeDirectory()
-    }
-
     /// Whether the files exist and are current.
     var isInstalled: Bool { environmentFile.isInstalled && profile.isInstalled }
+
+    /// Whether all sessions of the machine use a cache server already, so that settings of this session would hide its tickets.
+    ///
+    /// The caches of an agent that this session knows are not those of the machine.
+    func usesMachineCache() async -> Bool {
+        let files = RuntimeDirectory.systemConfigurationFiles(environment: environment)
+        let named = environment["KRB5_CONFIG"].map { $0.split(separator: ":").map(String.init) } ?? files
+        guard named == files else { return false }
+        let client = KerberosClient(RealmConfiguration(realm: "", base: .files(files)))
+        return (try? await client.defaultCacheName().type) == "KCM"
+    }
 
     /// Whether both files have lines of this project, perhaps those of another version.
     var hasLines: Bool { environmentFile.installedLines != nil && profile.installedLines != nil }
@@ -51,24 +61,14 @@ struct SessionSetUp {
     func profile(calling program: String) -> MarkedFile {
         MarkedFile(
             path: profile.path,
-            lines: Self.profileText(program, startsAgent: !hasUnits),
+            lines: LoginProfile(environment: environment).lines(calling: program, startsAgent: !hasUnits),
             marks: Self.marks,
             isOursAlone: false
         )
     }
 
     /// The path of the program that the installed profile calls; nil if the lines are not installed.
-    var calledProgram: String? {
-        profile.installedLines?.lazy.compactMap { line in
-            for verb in Self.verbs {
-                guard let range = line.range(of: " \(verb) >/dev/null") else { continue }
-                return String(line[..<range.lowerBound]).trimmingCharacters(in: ["'"]).replacing("'\\''", with: "'")
-            }
-            return nil
-        }.first
-    }
-
-    private static let verbs = ["agent run --background", "agent status"]
+    var calledProgram: String? { profile.installedLines.flatMap(LoginProfile.calledProgram) }
 
     private static func environmentText(_ environment: [String: String]) -> String {
         // systemd sets XDG_RUNTIME_DIR, but not KSSO_RUNTIME_DIR.
@@ -78,54 +78,6 @@ struct SessionSetUp {
             KRB5_CONFIG=\(runtime)/krb5.conf:${KRB5_CONFIG:-/etc/krb5.conf}
 
             """
-    }
-
-    /// Returns lines for POSIX sh and `test -O`, which every shell supports. Another user can create a link in /tmp to a folder of this
-    /// user, which `-O` would accept, and replace the link later. The lines follow the rules of ``SSOAgentClient/RuntimeDirectory``.
-    private static func profileText(_ program: String, startsAgent: Bool) -> String {
-        // If systemd listens, the status request starts the agent, which then writes its krb5.conf.
-        let name = shellWord(program)
-        let start = "\(name) \(startsAgent ? verbs[0] : verbs[1])"
-        return """
-            \(start) >/dev/null 2>&1 || :
-            ksso_runtime=${KSSO_RUNTIME_DIR-}
-            case $ksso_runtime in /*) ;; *) ksso_runtime=${XDG_RUNTIME_DIR:+$XDG_RUNTIME_DIR/ksso} ;; esac
-            case $ksso_runtime in
-                /*) ;;
-                *)
-                    ksso_runtime=/run/user/$(id -u)
-                    if [ -w "$ksso_runtime" ]; then ksso_runtime=$ksso_runtime/ksso; else ksso_runtime=/tmp/ksso-$(id -u); fi
-                    ;;
-            esac
-            if [ -r "$ksso_runtime/krb5.conf" ] && [ -O "$ksso_runtime" ] && [ -O "$ksso_runtime/krb5.conf" ] &&
-                [ ! -h "$ksso_runtime" ] && [ ! -h "$ksso_runtime/krb5.conf" ]; then
-                case ":${KRB5_CONFIG-}:" in
-                    *":$ksso_runtime/krb5.conf:"*) ;;
-                    *) KRB5_CONFIG=$ksso_runtime/krb5.conf:${KRB5_CONFIG:-/etc/krb5.conf} ;;
-                esac
-                export KRB5_CONFIG
-                # What the login itself acquired, by PAM or ssh, goes to the agent; otherwise it stays in use.
-                case ${KRB5CCNAME-} in
-                    "" | KCM:*) unset KRB5CCNAME ;;
-                    *) if \(name) agent import >/dev/null 2>&1; then unset KRB5CCNAME; fi ;;
-                esac
-            fi
-            unset ksso_runtime
-
-            """
-    }
-
-    /// Returns the file that the user's login shell reads: for bash, the first one that exists.
-    static func profilePath(home: String, environment: [String: String]) -> String {
-        switch URL(fileURLWithPath: environment["SHELL"] ?? "/bin/sh").lastPathComponent {
-        case "zsh":
-            return "\(environment["ZDOTDIR"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home)/.zprofile"
-        case "bash":
-            let names = [".bash_profile", ".bash_login", ".profile"]
-            return "\(home)/\(names.first { access("\(home)/\($0)", F_OK) == 0 } ?? ".profile")"
-        default:
-            return "\(home)/.profile"
-        }
     }
 }
 
@@ -227,16 +179,9 @@ extension SessionSetUp {
 
     /// The profiles of all login shells that ``install()`` may have changed.
     private var profiles: [MarkedFile] {
-        Self.profilePaths(environment: environment).map {
+        LoginProfile(environment: environment).allPaths.map {
             MarkedFile(path: $0, lines: profile.lines, marks: Self.marks, isOursAlone: false)
         }
-    }
-
-    /// The profiles of all login shells.
-    static func profilePaths(environment: [String: String]) -> [String] {
-        let home = home(environment)
-        let folders = [home] + [environment["ZDOTDIR"]].compactMap { $0 }.filter { $0.hasPrefix("/") && $0 != home }
-        return [".profile", ".bash_profile", ".bash_login"].map { "\(home)/\($0)" } + folders.map { "\($0)/.zprofile" }
     }
 
     /// Stops an agent that was started by hand, because it owns the sockets that systemd is about to bind.

@@ -104,6 +104,28 @@ struct ConfigureUserTests {
         #expect(!FileManager.default.fileExists(atPath: "\(station.directory)/.local/state/ksso/settings.json"))
     }
 
+    /// As left by a former user of another local proxy.
+    @Test func `ksso configure proxy-env reports the lines of others and git's own proxy`() async throws {
+        guard StockProgram.isInstalled("git") else { try Test.cancel("git is not installed") }
+        #expect(try await configure("proxy-env", "--install", "--yes").exitStatus == 0)
+        let others = [
+            ".profile": "export http_proxy=http://127.0.0.1:3128", "config/environment.d/90-proxy.conf": "HTTPS_PROXY=http://p.test:80",
+        ]
+        for (name, line) in others {
+            let path = "\(station.directory)/\(name)"
+            let text = (try? contents(path)) ?? ""
+            try station.write("\(text)\(line)\n", to: name)
+            let checked = try await configure("proxy-env", "--check")
+            let fault = "contradicts: \(path) has the line “\(line)”, which may have precedence: remove it\n"
+            #expect(checked.exitStatus == 1 && checked.output.contains(fault), "\(checked)")
+        }
+        #expect(try await !configure("proxy-env", "--check").output.contains("git"))
+        try station.write("[http]\nproxy = http://127.0.0.1:3128\n", to: ".gitconfig")
+        let fault = "contradicts: http.proxy of git is http://127.0.0.1:3128, which has precedence over http_proxy"
+        #expect(try await configure("proxy-env", "--check").output.contains(fault))
+        #expect(try await configure("proxy-env", "--install", "--yes").errors.contains("warning: http.proxy of git is"))
+    }
+
     @Test(arguments: ["git", "pip", "npm", "docker", "proxy-env"])
     func `a file that ksso created is removed`(program: String) async throws {
         let before = try files()

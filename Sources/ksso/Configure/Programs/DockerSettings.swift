@@ -41,7 +41,8 @@ struct DockerSettings: ProgramSettings {
         if context.isMachine { return [client.note, client.note(of: "dockerd", connectingAs: "root")] }
         return [
             client.note,
-            "\(context.proxy) is the loopback address of each container: only containers with --network host reach the proxy there.",
+            "\(context.proxy) is the loopback address of each container: only containers with --network host reach the proxy there, "
+                + "and as root only one that runs with: ksso proxy run --admit root",
             "Images are pulled by the daemon, which has settings of its own: sudo ksso configure docker --install",
         ]
     }

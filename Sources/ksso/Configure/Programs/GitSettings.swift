@@ -121,6 +121,9 @@ struct GitSettings: SignOnSettings {
         return findings
     }
 
+    /// The proxy that git uses for every host because of its own settings; nil if they name none.
+    var proxy: String? { get async { isInstalled ? await setting("http.proxy", "https://host.invalid/") : nil } }
+
     private static let search = "git config --show-origin --get-regexp '^http\\.'"
 
     /// The value that git uses for a URL outside of any repository; nil if there is none.

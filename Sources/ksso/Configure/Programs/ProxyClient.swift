@@ -30,6 +30,7 @@ struct ProxyClient: Sendable {
 
     /// The note for a program that connects as another user than the one that runs the proxy.
     func note(of program: String, connectingAs user: String) -> String {
-        "\(program) connects to the proxy as the user \(user). A proxy of another user admits it with: ksso proxy run --admit \(user)"
+        "\(program) connects to the proxy as the user \(user). A proxy of another user admits it with: ksso proxy run --admit \(user) "
+            + "(for ksso-proxy.service: systemctl --user edit ksso-proxy, see ksso(1))"
     }
 }

@@ -19,14 +19,13 @@ struct ProxyEnvironmentSettings: ProgramSettings {
         }
         return [
             assignments("\(context.settingsFolder)/environment.d/61-ksso-proxy.conf"),
-            exports(SessionSetUp.profilePath(home: context.home, environment: context.environment), isOursAlone: false),
+            exports(LoginProfile(environment: context.environment).path, isOursAlone: false),
         ]
     }
 
     func formerFiles() throws(CommandFailure) -> [any SettingsFile] {
         if context.isMachine { return files() }
-        let profiles = SessionSetUp.profilePaths(environment: context.environment)
-        return [files()[0]] + profiles.map { exports($0, isOursAlone: false) }
+        return [files()[0]] + LoginProfile(environment: context.environment).allPaths.map { exports($0, isOursAlone: false) }
     }
 
     /// A file for systemd's user manager (environment.d(5)).
@@ -56,9 +55,33 @@ struct ProxyEnvironmentSettings: ProgramSettings {
     var afterward: String? { "Log in again; for this shell, run: eval \"$(ksso configure proxy-env)\"" }
 
     func contradictions() async -> [SettingsFinding] {
-        client.variables.compactMap { name, value in
+        var findings = client.variables.compactMap { name, value -> SettingsFinding? in
             guard let found = context.environment[name], found != value else { return nil }
             return SettingsFinding(.contradicts, "\(name) is \(found) in this session: log in again, or find what sets it")
+        }
+        findings += otherLines
+        if let proxy = await GitSettings(context).proxy, proxy != client.url {
+            let text =
+                "http.proxy of git is \(proxy), which has precedence over http_proxy: find it with: git config --show-origin http.proxy"
+            findings.append(SettingsFinding(.contradicts, text))
+        }
+        return findings
+    }
+
+    /// Lines of others that name another proxy, in the files of the login shell and of systemd's user manager. The last line has precedence.
+    private var otherLines: [SettingsFinding] {
+        let paths = files().map(\.path)
+        let folder = paths[0].split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+        let siblings = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".conf") }.sorted()
+        let proxies = Set(client.variables.map(\.value))
+        return (siblings.map { "\(folder)/\($0)" } + paths.dropFirst()).withoutRepetitions.flatMap { path -> [SettingsFinding] in
+            let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+            return text.split(separator: "\n").compactMap { line in
+                guard let match = line.wholeMatch(of: /\s*(?:export\s+)?(?i:https?)_(?i:proxy)=["']?([^"'\s]*).*/),
+                    !proxies.contains(String(match.1))
+                else { return nil }
+                return SettingsFinding(.contradicts, "\(path) has the line “\(line)”, which may have precedence: remove it")
+            }
         }
     }
 }

@@ -118,7 +118,11 @@ extension KerberosError {
         return adding("A KDC proxy (kkdcp) requires libkrb5's TLS plugin: install krb5-k5tls.")
     }
 
-    private func adding(_ sentence: String) -> KerberosError { saying("\(message) \(sentence)") }
+    /// Inserts a fact before the advice, which may end in a command that a reader copies.
+    private func adding(_ sentence: String) -> KerberosError {
+        guard let advice = message.range(of: " Check the ", options: .backwards) else { return saying("\(message) \(sentence)") }
+        return saying("\(message[..<advice.lowerBound]) \(sentence)\(message[advice.lowerBound...])")
+    }
 }
 
 /// Where a realm's KDCs are looked for.

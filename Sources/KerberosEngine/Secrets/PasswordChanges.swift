@@ -55,7 +55,7 @@ final class PasswordChanges: Sendable {
         client: KerberosClient
     ) async throws(KerberosError) -> Secret {
         memory.announce("The password of \(principal.displayName) has expired and must be changed.")
-        let (new, account) = try await change(of: principal, asking: memory, client: client)
+        let (new, account) = try await change(of: principal, asking: memory, client: client, isExpired: true)
         await secrets?.replace(of: account, with: new)
         return new
     }
@@ -66,9 +66,10 @@ final class PasswordChanges: Sendable {
     private func change(
         of principal: Principal,
         asking memory: PasswordMemory,
-        client: KerberosClient
+        client: KerberosClient,
+        isExpired: Bool = false
     ) async throws(KerberosError) -> (password: Secret, account: Principal) {
-        try await checkServer(for: principal, client)
+        try await checkServer(for: principal, client, isExpired: isExpired)
         let current = InitialCredentialSource.prompter(CurrentPasswordPrompter(memory))
         let credential = try await client.passwordChangeCredential(for: principal, using: current)
         var banner = rules(for: principal.realm).requirements
@@ -142,12 +143,17 @@ final class PasswordChanges: Sendable {
     }
 
     /// Checks that a password server is known, before a prompt whose answer could not be used.
-    private func checkServer(for principal: Principal, _ client: KerberosClient) async throws(KerberosError) {
+    private func checkServer(
+        for principal: Principal,
+        _ client: KerberosClient,
+        isExpired: Bool = false
+    ) async throws(KerberosError) {
         guard try await !client.knowsPasswordServer() else { return }
         let sentence =
-            "no password server of \(principal.realm) is known: neither krb5.conf nor DNS names one, so the password cannot be changed. "
+            (isExpired ? "the password has expired. " : "")
+            + "\(isExpired ? "No" : "no") password server of \(principal.realm) is known: neither krb5.conf nor DNS names one, so the password cannot be changed. "
             + "Add kpasswd_server or admin_server to the realm in krb5.conf, or ask your administrator."
-        throw KerberosError(.realmUnknown, subject: principal.displayName, message: sentence)
+        throw KerberosError(isExpired ? .passwordExpired : .realmUnknown, subject: principal.displayName, message: sentence)
     }
 
     /// Checks a new password against the profile's rules before it is sent.

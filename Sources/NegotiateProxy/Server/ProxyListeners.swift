@@ -78,7 +78,9 @@ struct ProxyListeners: Sendable {
             return try await bootstrap.bind(to: address).get()
         } catch let error as IOError {
             let hint =
-                error.errnoCode == EADDRINUSE ? "Another program listens there; choose another port." : "Choose another address or port."
+                error.errnoCode == EADDRINUSE
+                ? "Another program listens there, perhaps your own proxy: see ksso proxy status. Stop it, or choose another port with --listen."
+                : "Choose another address or port."
             throw ListenerError(message: "The proxy cannot listen on \(host):\(port): \(SystemError.text(error.errnoCode)). \(hint)")
         }
     }

@@ -27,7 +27,8 @@ struct ProfileInstallation {
     init(copying file: String, to place: Place) async throws(CommandFailure) {
         let suffixes = [".mobileconfig", ".yaml", ".yml"]
         name = URL(fileURLWithPath: file).lastPathComponent
-        guard suffixes.contains(where: name.hasSuffix), !name.hasPrefix(".") else {
+        // A missing file is reported below. Its name may be misspelled.
+        guard suffixes.contains(where: name.hasSuffix) && !name.hasPrefix(".") || access(file, F_OK) != 0 else {
             throw CommandFailure(
                 .failed,
                 "\(file): a profile's file name must end in one of \(suffixes.joined(separator: ", ")). Rename the file."
@@ -82,7 +83,7 @@ struct ProfileInstallation {
                 "\(path): another profile has this name. To replace it, use: ksso setup \(words.joined(separator: " "))"
             )
         }
-        let others = try await search.runAside().profiles.filter { $0.source != path }
+        let others = try await search.load().profiles.filter { $0.source != path }
         try refuseRepeatedHost(of: profile, alongside: others)
         try write(content)
         do {
@@ -139,7 +140,7 @@ struct ProfileInstallation {
     ///
     /// - Parameter others: The profiles that must stay active, because a profile whose name comes first takes the hosts of later ones.
     private func activeProfile(_ profile: Profile, alongside others: [String] = []) async throws -> Profile {
-        let found = try await search.runAside()
+        let found = try await search.load()
         if let displaced = found.warnings.first(where: { others.contains($0.source) && $0.code == .rejected }) {
             throw CommandFailure(.failed, displaced.message)
         }

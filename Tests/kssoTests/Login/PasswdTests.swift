@@ -83,6 +83,17 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
         }
     }
 
+    @Test func `ksso login says that the password has expired if no password server is known`() async throws {
+        let user = try await realm.newUser()
+        try await realm.expirePassword(of: user)
+        let lines = try String(contentsOfFile: realm.configurationPath, encoding: .utf8).split(separator: "\n")
+        let others = lines.filter { !$0.contains("kpasswd_server") }.joined(separator: "\n")
+        let environment = ["KRB5_CONFIG": try station.write(others + "\n", to: "krb5.conf")]
+        let end = try await Conversation.atTerminal("ksso login \(user)", on: station, environment: environment) { _ in }
+        let fault = "\(user)@EXAMPLE.TEST: the password has expired. No password server of EXAMPLE.TEST is known"
+        #expect(end.status == 1 && end.transcript.contains(fault), "\(end)")
+    }
+
     @Test(arguments: ["", "secret\n"])
     func `ksso passwd reports a missing password on standard input`(input: String) async throws {
         let result = try await station.ksso("passwd", "alice", "--password-stdin", input: input)

@@ -193,7 +193,9 @@ struct SetupTests {
     }
 
     @Test func `ksso setup refuses a missing file and an unknown file extension`() async throws {
-        #expect(try await setup("/nonexistent.yaml").errors.contains("/nonexistent.yaml: cannot be opened"))
+        for file in ["/nonexistent.yaml", "/nonexistent.mobilconfig"] {
+            #expect(try await setup(file).errors.contains("\(file): cannot be opened"))
+        }
         let file = try station.write(profile(), to: "corp.txt")
         #expect(try await setup(file).errors.contains("a profile's file name must end in one of .mobileconfig, .yaml, .yml"))
     }

@@ -110,7 +110,8 @@ extension DiagnosticStep {
         if refusal.code == .unknownPrincipal, findings.kdcs.isGuess {
             return .warning(sentence, remedy: "Specify the principal: ksso setup --principal NAME@\(principal.realm)")
         }
-        return .failed(sentence, remedy: refusal.code == .passwordExpired ? "Change the password: ksso passwd, or kpasswd" : nil)
+        guard refusal.code == .passwordExpired else { return .failed(sentence) }
+        return .failed(sentence, remedy: "Change the password: ksso passwd, or kpasswd")
     }
 }
 

@@ -4,6 +4,7 @@ internal import Kerberos
 internal import KerberosEngine
 internal import KerberosSSO
 internal import SSOAgentClient
+internal import SignOnPolicy
 
 extension DiagnosticCheck {
     /// Returns the checks of the profiles that were found.
@@ -86,10 +87,22 @@ extension DiagnosticStep {
         return .ok("\(names); the realm is \(realm)\(credential.map { ", that of the default credential \($0)" } ?? "").")
     }
 
+    /// The proxy of a profile at the host and port of a URL.
+    private static func proxy(at url: URL, _ configurations: [ExtensionConfiguration]) -> ProxyAddress? {
+        guard let origin = try? Origin(url: url) else { return nil }
+        return configurations.flatMap(\.proxyServers).first { $0.host == origin.host && $0.port == origin.port }
+    }
+
     /// Checks whether a rule covers the host.
     static let host = DiagnosticStep.check("host") { findings in
         guard let url = findings.subject.url else { return .nothing }
         guard !findings.sso.profiles.isEmpty else { return .skipped("no profile is active.") }
+        if let proxy = proxy(at: url, findings.sso.policy.configurations) {
+            return .failed(
+                "\(proxy) is a proxy of the profile (ProxyServers), not a web server.",
+                remedy: "To see whether it gets a ticket: ksso explain --proxy \(proxy)\n    To see how it answers: ksso proxy status"
+            )
+        }
         switch findings.sso.decision(for: url) {
         case .answer(let plan):
             findings.server.plan = plan

@@ -47,6 +47,15 @@ struct DoctorTargetTests {
         #expect(first.remedy?.hasSuffix("write it in upper case: ksso doctor INTRANET.CORP.EXAMPLE") == true, "\(first)")
     }
 
+    @Test(arguments: ["localhost:9", "http://localhost:9/"])
+    func `a proxy of the profile is reported with the command for proxies`(target: String) async throws {
+        try station.install(profile(hosts: ["localhost"]) + "ProxyServers: [\"localhost:9\"]\n")
+        let first = try #require(try await station.doctor(target).firstFailure)
+        #expect(first.name == "host", "\(first)")
+        #expect(first.detail == "localhost:9 is a proxy of the profile (ProxyServers), not a web server.")
+        #expect(first.remedy?.contains("ksso explain --proxy localhost:9\n") == true, "\(first)")
+    }
+
     @Test func `a principal is a usage error with the command for its realm`() async throws {
         let result = try await station.ksso("doctor", "alice@EXAMPLE.TEST")
         let line = "alice@EXAMPLE.TEST is a principal. To check its realm, run: ksso doctor EXAMPLE.TEST"

@@ -45,7 +45,7 @@ public final class SingleSignOn: CredentialExtension {
                 )
             }
             if cacheSocket != nil, usesAgent { try await runtime.checkCaches() }
-            let found = try await ProfileSearch(explicitPaths: paths, environment: environment).runAside()
+            let found = try await ProfileSearch(explicitPaths: paths, environment: environment).load()
             let usedSocket = usesAgent ? cacheSocket : nil
             self.init(found, credential: .sessions, settings: settings, userName: userName, cacheSocket: usedSocket)
         case .inProcess(let profiles, let given):

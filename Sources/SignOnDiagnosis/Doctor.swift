@@ -67,7 +67,7 @@ package struct Doctor {
     /// Reads the profiles. A home on a server that does not respond, or the check of a signature, may hang.
     private static func profiles(_ search: ProfileSearch) async -> Result<ProfileSearchResult, ProfileError>? {
         await firstResult(within: Duration.seconds(4).patient) {
-            await Result { () async throws(ProfileError) in try await search.runAside() }
+            await Result { () async throws(ProfileError) in try await search.load() }
         }
     }
 

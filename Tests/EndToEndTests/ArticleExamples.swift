@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import Foundation
+import HTTPTypes
 import KerberosSSO
 import KerberosTesting
 import KerberosTestingTraits
@@ -36,11 +37,12 @@ func commandLineTool() async {
     }
 }
 
-func severalPrincipals(_ sso: SingleSignOn) async throws -> NegotiatingHTTPClient.Configuration {
+func severalPrincipals(_ sso: SingleSignOn) async throws -> NegotiatingHTTPClient {
     try await sso.signInIfNeeded("alice/admin", prompt: .terminal)
     var configuration = NegotiatingHTTPClient.Configuration()
     configuration.negotiation.principal = "alice/admin"
-    return configuration
+    let http = NegotiatingHTTPClient(extension: sso, configuration: configuration)
+    return http
 }
 
 func sessionsOfAlice(_ sso: SingleSignOn) async throws {
@@ -54,6 +56,36 @@ func toolWithoutPrompts(_ url: URL) async throws -> String {
     let sso = try await SingleSignOn(.automatic)
     let header = try await sso.authorizationHeader(for: url)
     return header
+}
+
+// MARK: KerberosSSO
+
+func status(of url: URL, _ sso: SingleSignOn, send: (HTTPFields) async throws -> (status: Int, challenges: [String])) async throws -> Int {
+    let first = try await send([:])
+    guard case .answer(let plan) = sso.decision(for: url) else { return first.status }  // no rule covers the URL
+    var exchange = NegotiateExchange(mutualAuthentication: plan.mutualAuthentication)
+    guard case .begin = exchange.receive(status: first.status, challenges: first.challenges),
+        case .headers(let grant) = try await sso.beginAuthorization(with: AuthorizationRequest(url: url))
+    else { return first.status }  // not challenged, or the profile has changed
+    let response = try await send(grant.headers)
+    exchange.sent()
+    var action = exchange.receive(status: response.status, challenges: response.challenges)
+    switch action {
+    case .verify(let token), .respond(let token):
+        do {
+            if case .established = try await grant.exchange.respond(to: token) { action = exchange.verified() }
+        } catch  where error.code == .mutualAuthenticationFailed {
+            action = exchange.unproven(status: response.status)  // an error only if the profile requires the proof
+        } catch  where error.code == .refusedByServer && response.status == 401 {
+            return response.status  // the token says why the ticket is refused
+        }
+    case .begin, .deliver, .fail: break
+    }
+    switch action {
+    case .deliver: return response.status
+    case .fail(let error): throw error  // such as a response without a final token
+    case .begin, .respond, .verify: throw AuthorizationError(.tooManyLegs, "\(url) requests another token, which Kerberos never needs.")
+    }
 }
 
 // MARK: Service
@@ -85,6 +117,8 @@ func page(_ url: String, _ http: NegotiatingHTTPClient) async throws -> String? 
         return String(buffer: try await reply.body.collect(upTo: 1 << 20))
     } catch let error as AuthorizationError where [.kdcUnreachable, .busy, .timedOut].contains(error.code) {
         return nil  // try again later
+    } catch let error as HTTPTransportError where [.connectionRefused, .connectionClosed, .timedOut].contains(error.code) {
+        return nil  // the server is restarting, or the network fails
     }
 }
 
@@ -152,6 +186,16 @@ func expiredPassword(_ realm: TestRealm, _ sso: SingleSignOn) async throws {
     #expect(error?.code == .passwordExpired)
 }
 
+@Test(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"], scope: .test))
+func `a server accepts the ticket of alice`() async throws {
+    let realm = try #require(TestRealm.current)
+    let sso = try await SingleSignOn(.inProcess(try Profile(realm: realm.name, hosts: ["localhost"])), environment: realm.environment)
+    try await sso.signIn("alice", using: .password(Secret("secret")))
+    let field = try await sso.authorizationHeader(for: try #require(URL(string: "https://localhost/")))
+    let server = TicketCheck(credential: try AcceptorCredential(keytab: realm.keytabPath, replayCache: .disabled))
+    #expect(try await server.user(field)?.principal == "alice@\(realm.name)")
+}
+
 // MARK: Errors
 
 func catchOneType(_ sso: SingleSignOn) async {
@@ -185,7 +229,7 @@ func catchSeveralTypes(_ http: NegotiatingHTTPClient) async {
     } catch let error as AuthorizationError {
         print(error)
         if let cause = error.cause as? KerberosError { print("\(cause.libraryMessage) (\(cause.libraryCode))") }
-    } catch let error as HTTPTransportError where error.code == .timedOut || error.code == .connectionRefused {
+    } catch let error as HTTPTransportError where [.connectionRefused, .connectionClosed, .timedOut].contains(error.code) {
         print("try again later: \(error)")
     } catch {
         print(error)

@@ -17,7 +17,7 @@ import Testing
 
     private func article(_ name: String) throws -> String { try text("Sources/KerberosSSO/KerberosSSO.docc/\(name).md") }
 
-    @Test(arguments: [("CommandLineTool", 5), ("Service", 4), ("BehindNginx", 2), ("TestingWithKDC", 4), ("ErrorCodes", 3)])
+    @Test(arguments: [("CommandLineTool", 5), ("Service", 4), ("BehindNginx", 2), ("TestingWithKDC", 5), ("ErrorCodes", 3)])
     func `every code block of a guide is in ArticleExamples.swift`(name: String, count: Int) throws {
         let own = lines(try text("Tests/EndToEndTests/ArticleExamples.swift"))
         let blocks = try article(name).components(separatedBy: "```swift\n").dropFirst().compactMap {
@@ -34,15 +34,26 @@ import Testing
             .joined(separator: "\n")
     }
 
+    /// The page of the library has fragments too, which are compiled elsewhere or by a reader.
+    @Test func `the exchange of the library's page is in ArticleExamples.swift`() throws {
+        let blocks = try article("KerberosSSO").components(separatedBy: "```swift\n").compactMap { $0.components(separatedBy: "```").first }
+        let exchange = try #require(blocks.first { $0.contains("NegotiateExchange(") })
+        #expect(lines(try text("Tests/EndToEndTests/ArticleExamples.swift")).contains(lines(exchange)))
+    }
+
     @Test(arguments: [
         ("KerberosError", ["Kerberos/Errors/KerberosError.swift"]),
         ("AuthorizationError", ["SignOnPolicy/Decision/AuthorizationError.swift"]),
         ("HTTPTransportError", ["HTTPNegotiate/Transport/HTTPTransportError.swift"]),
         ("ProfileError", ["ExtensionProfile/Reading/ProfileError.swift"]),
+        ("DirectoryError", ["ActiveDirectory/DirectoryError.swift"]),
+        ("KerberosTestingError", ["KerberosTesting/Realm/KerberosTestingError.swift"]),
     ])
     func `the table of an error's codes is complete`(error: String, sources: [String]) throws {
         let declared = try sources.flatMap { source in
-            try text("Sources/\(source)").matches(of: /public static let (\w+) = (?:\w+\.)?Code\(rawValue/).map { String($0.1) }
+            try text("Sources/\(source)").matches(of: /public static let (\w+) = (?:\w+\.)?Code\((?:rawValue|description):/).map {
+                String($0.1)
+            }
         }
         let section = try #require(
             try article("ErrorCodes").components(separatedBy: "\n## \(error)\n").last?.components(separatedBy: "\n## ").first
@@ -87,6 +98,24 @@ struct ArticleRunTests {
                 let greeting = try await page("\(server.url)/hello", http)
                 #expect(greeting == "Hello app@EXAMPLE.TEST\n")
             }
+        }
+    }
+
+    @Test func `the exchange of the library's page verifies the server`() async throws {
+        let sso = try await SingleSignOn(.inProcess(profile), environment: realm.environment)
+        try await sso.signIn("alice", using: .password(Secret("secret")))
+        try await withProtectedWebServer(realm: realm) { server in
+            let url = try #require(URL(string: "\(server.url)/hello"))
+            var statuses: [Int] = []
+            let last = try await status(of: url, sso) { fields in
+                var request = HTTPClientRequest(url: url.absoluteString)
+                for field in fields { request.headers.add(name: field.name.rawName, value: field.value) }
+                let response = try await HTTPClient.shared.execute(request, timeout: .seconds(30))
+                statuses.append(Int(response.status.code))
+                return (statuses[statuses.count - 1], response.headers["WWW-Authenticate"])
+            }
+            #expect(last == 200)
+            #expect(statuses == [401, 200])
         }
     }
 

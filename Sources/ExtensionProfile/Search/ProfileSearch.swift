@@ -48,7 +48,7 @@ public struct ProfileSearch: Sendable {
         self.user = user ?? ProfileFile.currentUser
     }
 
-    /// Finds and reads the profiles.
+    /// Finds and reads the profiles. May block for a disk and for the verification of a signature: in a task, use ``load()``.
     ///
     /// Throws a ``ProfileError`` if a named file cannot be used. Faults in the directories only lead to warnings.
     public func run() throws(ProfileError) -> ProfileSearchResult {
@@ -153,8 +153,10 @@ extension ProfileSearch {
         return succession.finished()
     }
 
-    /// Calls ``run()`` on a thread that may block for a disk and for the verification of a signature.
-    package func runAside() async throws(ProfileError) -> ProfileSearchResult {
+    /// Finds and reads the profiles, on a thread that may block.
+    ///
+    /// - Throws: ``ProfileError`` if a named file cannot be used. Faults in the directories only lead to warnings.
+    public func load() async throws(ProfileError) -> ProfileSearchResult {
         try await BlockingCall.run { Result { () throws(ProfileError) in try run() } }.get()
     }
 

@@ -47,7 +47,7 @@ final class ProfileFollower: Sendable {
     ///
     /// - Throws: `ProfileError` if an explicitly named profile cannot be used.
     func read() async throws -> ProfileSearchResult {
-        let found = try await search.runAside()
+        let found = try await search.load()
         for warning in found.warnings { journal.failure("warning: \(warning.message)") }
         noteReading(of: found.profiles)
         return found

@@ -95,7 +95,7 @@ struct Setup: AsyncParsableCommand {
             } catch {
                 throw CommandFailure(error, verbose: false)
             }
-        } else if case let found = try await search.runAside(), found.profiles.isEmpty {
+        } else if case let found = try await search.load(), found.profiles.isEmpty {
             guard found.warnings.isEmpty else {
                 for warning in found.warnings { Console.report("warning: \(warning.message)") }
                 throw CommandFailure(.failed, "no installed profile can be used. Correct what the warnings name, then run: ksso setup")
@@ -162,7 +162,7 @@ struct Setup: AsyncParsableCommand {
 
     /// Returns the realm in the spelling of an installed profile or krb5.conf.
     private func known(_ realm: String, _ search: ProfileSearch) async -> String {
-        let profiles = (try? await search.runAside().profiles) ?? []
+        let profiles = (try? await search.load().profiles) ?? []
         guard let sso = try? await SingleSignOn(.inProcess(profiles)) else { return realm }
         return await sso.names.knownRealm(realm)
     }

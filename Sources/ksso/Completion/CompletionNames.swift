@@ -50,7 +50,7 @@ struct CompletionNames: Sendable {
     private static func gather(_ profiles: [String]) async -> CompletionNames {
         guard let sso = try? await SingleSignOn(.automatic(profiles: profiles)) else {
             // An agent that cannot be used leaves the profiles.
-            return CompletionNames(configurations: (try? await ProfileSearch(explicitPaths: profiles).runAside().configurations) ?? [])
+            return CompletionNames(configurations: (try? await ProfileSearch(explicitPaths: profiles).load().configurations) ?? [])
         }
         let sessions = try? await sso.sessions().sessions
         return CompletionNames(configurations: sso.profiles.flatMap(\.configurations), sessions: sessions ?? [])

@@ -22,7 +22,7 @@ struct SettingsContext: Sendable {
         var search = ProfileSearch(explicitPaths: profiles, environment: environment)
         if isMachine { search.userDirectory = nil }
         do {
-            let found = try await search.runAside()
+            let found = try await search.load()
             for warning in found.warnings { Console.report("warning: \(warning.message)") }
             return SettingsContext(environment: environment, configurations: found.configurations, isMachine: isMachine)
         } catch {

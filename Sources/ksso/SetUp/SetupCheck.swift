@@ -27,7 +27,7 @@ struct SetupCheck {
             warnings == 0
             ? "all checks of the realm passed" : "no check failed, with \(quantity(warnings, "warning"))"
         Console.print("Checked: \(found). To check a page too: ksso doctor URL")
-        let configurations = try await ProfileSearch().runAside().configurations
+        let configurations = try await ProfileSearch().load().configurations
         let configuration = configurations.first { $0.realm == realm } ?? configurations.first
         guard let rule = configuration?.hosts.first else { return }
         let page =

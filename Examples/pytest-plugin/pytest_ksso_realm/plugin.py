@@ -123,6 +123,9 @@ def _arguments(config, items):
     if plan:
         if users or services:
             raise pytest.UsageError("kerberos_plan has the users and services of the realm. Add them there, not in markers or other options.")
+        for option, key in ("kerberos_web", "web"), ("kerberos_faults", "faults"):
+            if config.getini(option):
+                raise pytest.UsageError(f"{option} has no effect beside kerberos_plan. Add {key!r} to the plan instead.")
         folder = config.inipath.parent if config.inipath else config.rootpath
         return arguments + ["--file", str(folder / plan)], {}
     for name, password in users.items():

@@ -123,6 +123,8 @@ def test_markers_add_users_services_and_faults(run):
         ("@pytest.mark.kerberos_user('alice', 'other')", "kerberos_users = alice:x", "*the user alice has another password*"),
         ("", "kerberos_users = alice", "kerberos_users: 'alice' has no password; write NAME:PASSWORD."),
         ("", "kerberos_users = alice:x\nkerberos_plan = realm.yaml", "kerberos_plan has the users and services *"),
+        ("", "kerberos_web = true\nkerberos_plan = realm.yaml", "kerberos_web has no effect beside kerberos_plan*"),
+        ("", "kerberos_faults = true\nkerberos_plan = realm.yaml", "kerberos_faults has no effect beside kerberos_plan*"),
         ("", "kerberos_arguments = --clock later", "Error: The value 'later' is invalid for '--clock <offset>'"),
     ],
 )

@@ -61,6 +61,8 @@ struct KDCFindings: Sendable {
     var followsClock = true
     /// The first answer of a KDC, and the principal that it is about.
     var answer: (principal: Principal, answer: KDCProbe.Answer)?
+    /// How far the clock of each KDC that answered with its time is ahead of this machine's, in seconds.
+    var clocks: [(kdc: String, offset: Double)] = []
     /// Whether the principal of the answer was derived from the user's name.
     var isGuess = false
 }

@@ -63,6 +63,9 @@ extension DiagnosticStep {
         if let answer = answers.first(where: { $0.clockOffset != nil }) ?? answers.first {
             findings.kdcs.answer = (probe.principal, answer)
         }
+        findings.kdcs.clocks = reports.compactMap { report in
+            report.answers.lazy.compactMap(\.clockOffset).first.map { ("\(report.place.address)", $0) }
+        }
         if let offline = await offline(reports, realm, &findings) {
             return [offline] + proxyReports.map { $0.check(hasOthers: proxyReports.contains(where: \.isUsable)) }
         }
@@ -77,9 +80,10 @@ extension DiagnosticStep {
         return DiagnosticCheck("kdc", .failed, "\(Offline.text), not even the KDCs of \(realm): \(names).", remedy: Offline.remedy)
     }
 
-    /// Compares the KDC's clock with this machine's.
+    /// Compares the KDCs' clocks with this machine's.
     static let clock = DiagnosticStep.check("clock") { findings in
         guard let answer = findings.kdcs.answer?.answer else { return .skipped("no KDC answered.") }
+        if let fault = wrongClock(of: findings.kdcs) { return fault }
         guard let offset = answer.clockOffset else { return .skipped("the KDC's answer does not contain its time.") }
         let difference = clockText(offset)
         let allowed = Int(findings.kdcs.clockTolerance)
@@ -94,6 +98,17 @@ extension DiagnosticStep {
             return .warning("the KDC's clock is \(difference) this machine's; Kerberos allows \(allowed) seconds.", remedy: remedy)
         }
         return .ok("the KDC's clock is \(difference) this machine's.")
+    }
+
+    /// Reports the KDCs whose clocks are wrong if another KDC's is right: libkrb5 adjusts to the one that answers.
+    private static func wrongClock(of kdcs: KDCFindings) -> Finding? {
+        let wrong = kdcs.clocks.filter { abs($0.offset) > kdcs.clockTolerance }
+        guard !wrong.isEmpty, wrong.count < kdcs.clocks.count else { return nil }
+        let texts = wrong.map { "the clock of KDC \($0.kdc) is \(clockText($0.offset)) this machine's" }
+        return .failed(
+            "\(texts.joined(separator: ", ")); another KDC of the realm has this machine's time.",
+            remedy: "Ask the administrator of that KDC to set its clock. Servers refuse the tickets that it issues."
+        )
     }
 
     /// Returns a text such as `12 s ahead of`.

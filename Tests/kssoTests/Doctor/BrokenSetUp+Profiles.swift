@@ -17,6 +17,12 @@ extension BrokenSetUp {
                 return try await station.doctor()
             }
         },
+        BrokenSetUp("the address of a proxy", failsAt: "host", naming: "localhost:9 is a proxy of the profile") {
+            try await withStation(signsIn: false) { station in
+                try station.install(profile(hosts: ["localhost"]) + "ProxyServers: [\"localhost:9\"]\n")
+                return try await station.doctor("localhost:9")
+            }
+        },
         BrokenSetUp("a wildcard host", failsAt: "profile", naming: "\"*.example.test\" has a wildcard") {
             try await withStation { station in
                 try station.install(profile(hosts: ["'*.example.test'"]))

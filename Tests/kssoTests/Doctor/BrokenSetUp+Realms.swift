@@ -12,6 +12,14 @@ extension BrokenSetUp {
                 return try await station.doctor(environment: ["KRB5_CONFIG": "\(strict):\(station.realm.configurationPath)"])
             }
         },
+        BrokenSetUp("one KDC of two with a wrong clock", failsAt: "clock", naming: "the clock of KDC", " is 36", "another KDC of the realm")
+        {
+            try await withStation(TestRealmOptions(users: ["alice": "secret"], kdcCount: 2), signsIn: false) { station in
+                try await station.realm.stopKDC(1)
+                try await station.realm.startKDC(1, clockOffset: .seconds(3630))
+                return try await station.doctor()
+            }
+        },
         BrokenSetUp("a KDC that never responds", failsAt: "kdc", naming: "KDC 127.0.0.1:", "does not answer", "no answer") {
             try await withStation { station in
                 try await station.realm.pauseKDC()

@@ -43,6 +43,11 @@ extension KerberosClient {
         }
     }
 
+    /// Whether libkrb5's plugin for certificates (PKINIT) is installed.
+    package func supportsCertificates() async throws(KerberosError) -> Bool {
+        try await perform { context throws(KerberosError) in LibraryPlugin.pkinit.isAvailable(in: context) }
+    }
+
     /// The certificate that krb5.conf names (`pkinit_identities`); nil if it names none.
     public func configuredCertificate() async throws(KerberosError) -> String? {
         try await perform { [realm = configuration.realm] context throws(KerberosError) in

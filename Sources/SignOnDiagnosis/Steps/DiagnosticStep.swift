@@ -23,8 +23,8 @@ struct DiagnosticStep: Sendable {
 
     /// All steps, in the order in which a sign-on passes the layers. The cache precedes the session that it contains.
     static let all: [DiagnosticStep] = [
-        .configuration, .host, .name, .locations, .site, .keyDistributionCenters, .clock, .account, .cache, .visibility, .session,
-        .directory, .expiry, .service, .keytab, .challenge, .token, .browsers, .git, .proxyClients,
+        .configuration, .host, .name, .locations, .site, .keyDistributionCenters, .clock, .account, .certificate, .cache, .visibility,
+        .session, .directory, .expiry, .service, .keytab, .challenge, .token, .browsers, .git, .proxyClients,
     ]
 
     /// Creates a step with one check, which has the step's name.

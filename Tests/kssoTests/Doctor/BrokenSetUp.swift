@@ -32,7 +32,7 @@ struct BrokenSetUp: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { cause }
 
-    static let all = profiles + realms + services + servers + caches
+    static let all = profiles + realms + certificates + services + servers + caches
 
     static let possible = all.filter { $0.obstacle == nil }
 }

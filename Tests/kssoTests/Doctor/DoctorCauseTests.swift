@@ -13,8 +13,8 @@ struct DoctorCauseTests {
         if isReported { CauseScore.current?.note(setUp.cause) }
     }
 
-    @Test func `there are 22 distinct causes`() {
-        #expect(BrokenSetUp.all.count == 22)
-        #expect(Set(BrokenSetUp.all.map(\.cause)).count == 22)
+    @Test func `there are 25 distinct causes`() {
+        #expect(BrokenSetUp.all.count == 25)
+        #expect(Set(BrokenSetUp.all.map(\.cause)).count == 25)
     }
 }

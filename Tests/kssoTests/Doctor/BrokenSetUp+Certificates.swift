@@ -1,0 +1,52 @@
+import Kerberos
+import KerberosTesting
+import TestSupport
+import Testing
+
+extension BrokenSetUp {
+    private static let obstacle =
+        LibraryPlugin.pkinit.isInstalled || LoadableLibrary.pkinit != nil
+        ? nil : "krb5-pkinit is missing: Scripts/install-packages unpacks it"
+
+    static let certificates = [
+        certificate("a missing certificate", "FILE:/nonexistent/me.pem", naming: "/nonexistent/me.pem: No such file or directory"),
+        certificate(
+            "a missing module of a card",
+            "PKCS11:module_name=/nonexistent/card.so",
+            naming: "module /nonexistent/card.so does not exist"
+        ),
+        BrokenSetUp("an expired certificate", failsAt: "certificate", naming: "/me.pem expired on", obstacle: obstacle) {
+            try await withCertificate { station in "FILE:\(try station.write(expired, to: "me.pem"))" }
+        },
+    ]
+
+    private static func certificate(_ cause: String, _ identity: String, naming words: String) -> BrokenSetUp {
+        BrokenSetUp(cause, failsAt: "certificate", naming: words, obstacle: obstacle) { try await withCertificate { _ in identity } }
+    }
+
+    /// Runs the doctor with a profile that prefers a certificate.
+    private static func withCertificate(_ identity: (Workstation) throws -> String) async throws -> Diagnosis {
+        try await withStation(signsIn: false) { station in
+            let keys = "CertificateIdentity: \"\(try identity(station))\"\n"
+            try station.install(keys + profile(hosts: ["localhost"], data: ["startInSmartCardMode: true"]))
+            // The plugin is unpacked, and not where libkrb5 looks for it.
+            let plugin = LoadableLibrary.pkinit.map { "pkinit:\($0.path)" } ?? ""
+            let module = LibraryPlugin.pkinit.isInstalled ? "" : "[plugins]\nclpreauth = {\nmodule = \(plugin)\n}\n"
+            let configuration = try station.write(module, to: "plugins.conf")
+            return try await station.doctor(environment: ["KRB5_CONFIG": "\(configuration):\(station.realm.configurationPath)"])
+        }
+    }
+
+    /// A self-signed certificate that was valid on the first day of 2020.
+    private static let expired = """
+        -----BEGIN CERTIFICATE-----
+        MIIBGjCBwQIUa7g0n3rExQosPXVfH3Y0DpkxO0gwCgYIKoZIzj0EAwIwEDEOMAwG
+        A1UEAwwFYWxpY2UwHhcNMjAwMTAxMDAwMDAwWhcNMjAwMTAyMDAwMDAwWjAQMQ4w
+        DAYDVQQDDAVhbGljZTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABO9O/fzN07/Y
+        +wn0mNVm1qA7WQxNKYZxo6uNITr8MmQyaVtRV9cSbLZmkwJyJjx6Z7EMY8VAf/81
+        vcyBJW4J9TwwCgYIKoZIzj0EAwIDSAAwRQIhAL4eja7+V0GVZOFfjFLj7oSy+d8s
+        RUBlhEXnvuSiSzCMAiBjrrhduljbG7AIrSQ02v0NwUEGBpp3NRlGzHqH1pORrg==
+        -----END CERTIFICATE-----
+
+        """
+}

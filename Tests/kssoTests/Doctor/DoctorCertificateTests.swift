@@ -1,0 +1,44 @@
+import KerberosTesting
+import SignOnDiagnosis
+import Testing
+
+/// The doctor's check of the user's certificate.
+@Suite(.enabled(if: LoadableLibrary.pkinit != nil, "krb5-pkinit is missing: Scripts/install-packages unpacks it"))
+struct DoctorCertificateTests {
+    @Test func `a certificate that works is reported with its end`() async throws {
+        let plugin = try #require(LoadableLibrary.pkinit)
+        let options = TestRealmOptions(
+            users: ["alice": "secret"],
+            acceptsCertificates: true,
+            pluginDirectory: "\(plugin.folder)/krb5/plugins"
+        )
+        try await withTestRealm(options) { realm in
+            let station = try Workstation(realm: realm)
+            let identity = try await realm.certificate(for: "alice").identity
+            try station.install("CertificateIdentity: \"\(identity)\"\n" + profile(data: ["startInSmartCardMode: true"]))
+            let diagnosis = try await station.doctor()
+            let check = try #require(diagnosis.checks.first { $0.name == "certificate" }, "\(diagnosis)")
+            #expect(check.verdict == .ok && check.detail.hasPrefix("\(identity) is valid until "), "\(check)")
+        }
+    }
+
+    /// A password signs in too.
+    @Test func `a certificate that is not needed causes only a warning`() async throws {
+        try await withTestRealm(TestRealmOptions(users: ["alice": "secret"])) { realm in
+            let station = try Workstation(realm: realm)
+            try station.install("CertificateIdentity: \"FILE:/nonexistent/me.pem\"\n" + profile())
+            try await station.signIn()
+            let diagnosis = try await station.doctor()
+            let check = try #require(diagnosis.checks.first { $0.name == "certificate" }, "\(diagnosis)")
+            #expect(check.verdict == .warning && diagnosis.isHealthy, "\(diagnosis)")
+        }
+    }
+
+    @Test func `without a certificate there is no check of one`() async throws {
+        try await withTestRealm(TestRealmOptions(users: ["alice": "secret"])) { realm in
+            let station = try Workstation(realm: realm)
+            try station.install(profile())
+            #expect(try await !station.doctor().checks.contains { $0.name == "certificate" })
+        }
+    }
+}

@@ -120,7 +120,7 @@ extension KerberosError {
 
     /// Inserts a fact before the advice, which may end in a command that a reader copies.
     private func adding(_ sentence: String) -> KerberosError {
-        guard let advice = message.range(of: " Check the ", options: .backwards) else { return saying("\(message) \(sentence)") }
+        guard let advice = message.ranges(of: " Check the ").last else { return saying("\(message) \(sentence)") }
         return saying("\(message[..<advice.lowerBound]) \(sentence)\(message[advice.lowerBound...])")
     }
 }

@@ -4,6 +4,8 @@ import HTTPTypes
 import KerberosSSO
 import KerberosTesting
 import KerberosTestingTraits
+import NIOCore
+import NIOHTTP1
 import NegotiateAsyncHTTPClient
 import Testing
 

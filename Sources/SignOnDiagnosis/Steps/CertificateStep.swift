@@ -49,7 +49,7 @@ private struct CertificateState {
         for path in paths where access(path, R_OK) != 0 {
             let remedy =
                 "Check the file and its permissions, or correct CertificateIdentity in the profile or pkinit_identities in krb5.conf."
-            fault = ("\(path): \(SystemError.text(errno)).", remedy)
+            fault = ("\(path): \(String(cString: strerror(errno))).", remedy)
             return
         }
         if identity.hasPrefix("FILE:"), let path = paths.first { readDates(path) }

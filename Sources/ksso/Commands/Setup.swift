@@ -127,7 +127,8 @@ struct Setup: AsyncParsableCommand {
     /// Adds to the failure of the sign-in what was done, and the command that continues.
     private func unfinished(_ error: any Error, _ environment: [String: String]) async -> CommandFailure {
         let failure = CommandFailure(error, verbose: false)
-        let isConfigured = if noSession { true } else { await SessionSetUp(environment: environment).isInstalled }
+        let setUp = await SessionSetUp(environment: environment)
+        let isConfigured = if noSession || setUp.isInstalled { true } else { await setUp.usesMachineCache() }
         let done = "The profile is installed\(isConfigured ? "" : ", but the session is not configured")."
         // The user may have been asked for the name.
         let refusal = (failure.cause as? KerberosError).flatMap { $0.code == .wrongPassword ? $0 : nil }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `ksso configure session` writes the files that make all programs of a login session share the tickets.
-@Suite(.testRealm(users: ["alice": "secret"]), .timeLimit(.minutes(5)))
+@Suite(.testRealm(users: ["alice": "secret", "bob": "secret"]), .timeLimit(.minutes(5)))
 struct ConfigureSessionTests {
     let station: Workstation
 
@@ -168,7 +168,12 @@ struct ConfigureSessionTests {
             #expect(list.exitStatus == 0 && list.output.hasPrefix("Ticket cache: KCM:"), "\(list)")
             #expect(list.output.contains("\nDefault principal: alice@EXAMPLE.TEST\n"), "\(list)")
             // Other shells of the session inherit the variable; the file changes nothing there.
-            #expect(try await run("fish", "-c", "klist").output != list.output)
+            #expect(try await !run("fish", "-c", "klist").output.hasPrefix("Ticket cache: KCM:"))
+            // The tickets of a login go to the agent.
+            let cache = "FILE:\(station.directory)/login"
+            #expect(try await run("kinit", "-c", cache, "bob", input: "secret\n").exitStatus == 0)
+            let login = try await run("env", "KRB5CCNAME=\(cache)", "fish", "-l", "-c", "klist -l; set -q KRB5CCNAME; or echo unset")
+            #expect(login.output.contains("bob@EXAMPLE.TEST") && login.output.hasSuffix("unset\n"), "\(login)")
             #expect(try await run("fish", "-l", "-c", "ksso agent stop").output == "The agent has stopped.\n")
         } catch {
             _ = try? await run("fish", "-l", "-c", "ksso agent stop")

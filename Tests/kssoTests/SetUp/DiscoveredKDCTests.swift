@@ -124,6 +124,7 @@ struct DiscoveredKDCTests {
             _ = try await again.ksso("login", "alice", "--password-stdin", input: "secret\n", environment: environment)
             let refused = try await again.ksso("header", "https://web.b.test/", environment: environment)
             #expect(refused.exitStatus == 6 && refused.errors.contains("DNS lists no other KDC"), "\(refused)")
+            #expect(refused.errors.contains(/then run: ksso doctor( \S+)?\n/), "the command ends the line: \(refused)")
         }
     }
 

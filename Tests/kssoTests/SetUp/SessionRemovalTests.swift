@@ -34,13 +34,19 @@ struct SessionRemovalTests {
     }
 
     /// Since the installation, the user has changed the login shell, or has created a file that bash prefers.
-    @Test(arguments: [("/bin/bash", ".bash_profile"), ("/usr/bin/zsh", ".zprofile"), ("/usr/bin/fish", "config.fish")])
+    @Test(arguments: [("/bin/bash", ".bash_profile"), ("/usr/bin/zsh", ".zprofile")])
     func `--uninstall finds the lines in the profile of another login shell`(shell: String, other: String) async throws {
         #expect(try await configure("--install").exitStatus == 0)
         try station.write("umask 022\n", to: other)
         let result = try await configure("--uninstall", environment: ["SHELL": shell])
         #expect(result.output == "\(environmentFile): removed\n\(profileFile): removed\n", "\(result)")
         #expect(try contents("\(station.directory)/\(other)") == "umask 022\n")
+    }
+
+    @Test func `--uninstall removes the file for fish from another shell`() async throws {
+        let file = "\(station.directory)/config/fish/conf.d/ksso.fish"
+        #expect(try await configure("--install", environment: ["SHELL": "/usr/bin/fish"]).output.contains("\(file): written\n"))
+        #expect(try await configure("--uninstall").output == "\(environmentFile): removed\n\(file): removed\n")
     }
 
     @Test func `--uninstall keeps a file that ksso did not create, and a symbolic link`() async throws {

@@ -61,10 +61,23 @@ struct SetupSessionTests {
     @Test(arguments: [[], ["--yes"]])
     func `ksso setup leaves the session alone if the machine's default cache is KCM`(options: [String]) async throws {
         let words = ["ksso", "setup", "--no-login", try corporateProfile()] + options
-        let result = try await station.run(words, environment: ["KRB5CCNAME": "KCM:"])
-        #expect(result.exitStatus == 0 && !exists(environmentFile) && !exists(profileFile), "\(result)")
-        let note = "The session needs no configuration, because all programs of this machine share their tickets in KCM: already. "
-        #expect(result.errors == note + "To use an agent with caches of its own anyway: ksso configure session --install\n")
+        let socket = "\(station.directory)/kcm.sock"
+        let system = try station.write("[libdefaults]\nkcm_socket = \(socket)\ndefault_ccache_name = KCM:\n", to: "system.conf")
+        let variables = ["KRB5_CONFIG": "\(system):\(station.realm.configurationPath)"]
+        let command = ["env", "-u", "KRB5CCNAME"] + words
+        let notifications = try NotificationSocket(path: "\(station.directory)/notify")
+        let server = ["ksso", "agent", "run", "--machine", "--socket", socket, "--tickets", "\(station.directory)/tickets"]
+        _ = try await withDaemon(server, on: station, environment: ["NOTIFY_SOCKET": notifications.path]) { _ in
+            try await notifications.wait(for: "READY=1")
+        } _: {
+            let result = try await station.run(command, environment: variables)
+            #expect(result.exitStatus == 0 && !exists(environmentFile) && !exists(profileFile), "\(result)")
+            let note = "The session needs no configuration, because a cache server of this machine keeps the tickets of all sessions. "
+            #expect(result.errors == note + "To use an agent with caches of its own anyway: ksso configure session --install\n")
+        }
+        // Without the server nobody keeps tickets.
+        let later = try await station.run(command, environment: variables)
+        #expect(later.exitStatus == 0 && exists(environmentFile) == !options.isEmpty, "\(later)")
     }
 
     @Test func `an answer that is neither yes nor no repeats the question`() async throws {

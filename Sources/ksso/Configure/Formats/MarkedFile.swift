@@ -64,6 +64,12 @@ struct MarkedFile: SettingsFile {
         return String(decoding: parts.before + parts.after, as: UTF8.self).components(separatedBy: "\n")
     }
 
+    /// The lines of others below the installed ones; none if these are not installed.
+    var laterLines: [String] {
+        guard let parts = try? parts(), parts.lines != nil else { return [] }
+        return String(decoding: parts.after, as: UTF8.self).components(separatedBy: "\n")
+    }
+
     func pendingChange() throws(CommandFailure) -> SettingsChange? {
         let parts = try parts()
         if isCurrent(parts) { return nil }

@@ -11,7 +11,9 @@ struct ProxyEnvironmentSettings: ProgramSettings {
 
     private var client: ProxyClient { ProxyClient(context: context) }
 
-    func files() -> [any SettingsFile] {
+    func files() -> [any SettingsFile] { marked }
+
+    private var marked: [MarkedFile] {
         if context.isMachine {
             return [
                 assignments("/etc/environment.d/61-ksso-proxy.conf"), exports("/etc/profile.d/ksso-proxy.sh", isOursAlone: true),
@@ -59,29 +61,39 @@ struct ProxyEnvironmentSettings: ProgramSettings {
             guard let found = context.environment[name], found != value else { return nil }
             return SettingsFinding(.contradicts, "\(name) is \(found) in this session: log in again, or find what sets it")
         }
-        findings += otherLines
-        if let proxy = await GitSettings(context).proxy, proxy != client.url {
-            let text =
-                "http.proxy of git is \(proxy), which has precedence over http_proxy: find it with: git config --show-origin http.proxy"
+        findings += otherFiles.map {
+            SettingsFinding(.contradicts, "\($0) names another proxy, and is read after the lines of ksso: remove its setting")
+        }
+        if let proxy = await GitSettings(context).proxy, !isOurs(proxy) {
+            let text = "http.proxy of git names another proxy, which has precedence: find it with: git config --show-origin http.proxy"
             findings.append(SettingsFinding(.contradicts, text))
         }
         return findings
     }
 
-    /// Lines of others that name another proxy, in the files of the login shell and of systemd's user manager. The last line has precedence.
-    private var otherLines: [SettingsFinding] {
-        let paths = files().map(\.path)
-        let folder = paths[0].split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
-        let siblings = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".conf") }.sorted()
-        let proxies = Set(client.variables.map(\.value))
-        return (siblings.map { "\(folder)/\($0)" } + paths.dropFirst()).withoutRepetitions.flatMap { path -> [SettingsFinding] in
-            let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-            return text.split(separator: "\n").compactMap { line in
-                guard let match = line.wholeMatch(of: /\s*(?:export\s+)?(?i:https?)_(?i:proxy)=["']?([^"'\s]*).*/),
-                    !proxies.contains(String(match.1))
-                else { return nil }
-                return SettingsFinding(.contradicts, "\(path) has the line “\(line)”, which may have precedence: remove it")
-            }
+    /// The files with another proxy that are read after ours, or below our lines. Their values may contain passwords.
+    private var otherFiles: [String] {
+        let below = marked.filter { $0.laterLines.contains(where: namesOtherProxy) }.map(\.path)
+        let later = marked.filter(\.isOursAlone).flatMap { file -> [String] in
+            let url = URL(fileURLWithPath: file.path)
+            let folder = url.deletingLastPathComponent().path
+            let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
+            return names.filter { $0 > url.lastPathComponent && $0.hasSuffix(".\(url.pathExtension)") }.map { "\(folder)/\($0)" }
         }
+        return below
+            + later.filter { path in
+                let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+                return text.components(separatedBy: "\n").contains(where: namesOtherProxy)
+            }
+    }
+
+    private func namesOtherProxy(_ line: String) -> Bool {
+        guard let match = line.wholeMatch(of: /\s*(?:export\s+)?(?i:https?_proxy)=["']?([^"'\s]*).*/) else { return false }
+        return !isOurs(String(match.1))
+    }
+
+    private func isOurs(_ proxy: String) -> Bool {
+        let address = proxy.hasPrefix("http://") ? String(proxy.dropFirst("http://".count)) : proxy
+        return address == context.proxy || address == "\(context.proxy)/"
     }
 }

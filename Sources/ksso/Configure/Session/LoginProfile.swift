@@ -1,5 +1,5 @@
 internal import Foundation
-internal import SSOAgentClient
+internal import SystemSupport
 
 /// The file that a user's login shell reads, and the lines in it that start the agent and direct programs to its caches.
 struct LoginProfile {
@@ -80,6 +80,8 @@ struct LoginProfile {
             esac
             if [ -r "$ksso_runtime/krb5.conf" ] && [ -O "$ksso_runtime" ] && [ -O "$ksso_runtime/krb5.conf" ] &&
                 [ ! -h "$ksso_runtime" ] && [ ! -h "$ksso_runtime/krb5.conf" ]; then
+                # Of ksso env, the name means the agent's own caches.
+                case ":${KRB5_CONFIG-}:${KRB5CCNAME-}" in *":$ksso_runtime/krb5"*:KCM:*) unset KRB5CCNAME ;; esac
                 case ":${KRB5_CONFIG-}:" in
                     *":$ksso_runtime/krb5.conf:"*) ;;
                     *) KRB5_CONFIG=$ksso_runtime/krb5.conf:${KRB5_CONFIG:-/etc/krb5.conf} ;;
@@ -116,8 +118,10 @@ struct LoginProfile {
             end
             if test -r "$ksso_runtime/krb5.conf" -a -O "$ksso_runtime" -a -O "$ksso_runtime/krb5.conf"
                 and not test -h "$ksso_runtime" -o -h "$ksso_runtime/krb5.conf"
-                if not contains -- "$ksso_runtime/krb5.conf" (string split : -- "$KRB5_CONFIG")
-                    set -q KRB5_CONFIG[1]; or set -l KRB5_CONFIG /etc/krb5.conf
+                # Of ksso env, the name means the agent's own caches.
+            string match -q -- "*:$ksso_runtime/krb5*:KCM:*" ":$KRB5_CONFIG:$KRB5CCNAME"; and set -e KRB5CCNAME
+            if not contains -- "$ksso_runtime/krb5.conf" (string split : -- "$KRB5_CONFIG")
+                    test -n "$KRB5_CONFIG"; or set -l KRB5_CONFIG /etc/krb5.conf
                     set -gx KRB5_CONFIG "$ksso_runtime/krb5.conf:$KRB5_CONFIG"
                 end
                 # What the login itself acquired, by PAM or ssh, goes to the agent; otherwise it stays in use.

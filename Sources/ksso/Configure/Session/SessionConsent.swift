@@ -14,10 +14,11 @@ struct SessionConsent {
     }
 
     /// Configures the session if the user agrees or no file has to change. Otherwise prints to standard error how to do it later.
+    /// Does nothing if the machine's cache server keeps the tickets of all sessions.
     func install() async throws {
         if await setUp.usesMachineCache(), !setUp.hasLines {
             return Console.note(
-                "The session needs no configuration, because all programs of this machine share their tickets in KCM: already. "
+                "The session needs no configuration, because a cache server of this machine keeps the tickets of all sessions. "
                     + "To use an agent with caches of its own anyway: ksso configure session --install"
             )
         }

@@ -1,6 +1,7 @@
 internal import CommandSupport
 internal import Foundation
 internal import Kerberos
+internal import SSOAgent
 internal import SSOAgentClient
 internal import Subprocess
 internal import SystemSupport
@@ -43,7 +44,7 @@ struct SessionSetUp {
     /// Whether the files exist and are current.
     var isInstalled: Bool { environmentFile.isInstalled && profile.isInstalled }
 
-    /// Whether all sessions of the machine use a cache server already, so that settings of this session would hide its tickets.
+    /// Whether all sessions of the machine use a cache server that runs, so that settings of this session would hide its tickets.
     ///
     /// The caches of an agent that this session knows are not those of the machine.
     func usesMachineCache() async -> Bool {
@@ -51,7 +52,12 @@ struct SessionSetUp {
         let named = environment["KRB5_CONFIG"].map { $0.split(separator: ":").map(String.init) } ?? files
         guard named == files else { return false }
         let client = KerberosClient(RealmConfiguration(realm: "", base: .files(files)))
-        return (try? await client.defaultCacheName().type) == "KCM"
+        guard (try? await client.defaultCacheName().type) == "KCM" else { return false }
+        let socket = (try? await client.libdefault("kcm_socket")) ?? MachineCache.standardSocket
+        return switch UnixSocketAddress(path: socket)?.listener() {
+        case .accepting, .busy: true
+        case .forbidden, .absent, nil: false
+        }
     }
 
     /// Whether both files have lines of this project, perhaps those of another version.

@@ -74,10 +74,14 @@ func status(of url: URL, _ sso: SingleSignOn, send: (HTTPFields) async throws ->
     case .verify(let token), .respond(let token):
         do {
             if case .established = try await grant.exchange.respond(to: token) { action = exchange.verified() }
-        } catch  where error.code == .mutualAuthenticationFailed {
-            action = exchange.unproven(status: response.status)  // an error only if the profile requires the proof
-        } catch  where error.code == .refusedByServer && response.status == 401 {
-            return response.status  // the token says why the ticket is refused
+        } catch {
+            switch error.code {
+            // An error only if the profile requires the proof.
+            case .mutualAuthenticationFailed: action = exchange.unproven(status: response.status)
+            // The token says why the ticket is refused.
+            case .refusedByServer where response.status == 401: return response.status
+            default: throw error
+            }
         }
     case .begin, .deliver, .fail: break
     }

@@ -1,5 +1,6 @@
 import Kerberos
 import KerberosTesting
+import SignOnDiagnosis
 import TestSupport
 import Testing
 

@@ -30,8 +30,8 @@ extension DiagnosticStep {
 private struct CertificateState {
     /// Why it cannot be used.
     private(set) var fault: (detail: String, remedy: String)?
-    /// What is known about a certificate that may be usable.
-    private(set) var note = ""
+    /// What is known about a certificate that may be usable: that of a card or of a protected file is read only with its PIN.
+    private(set) var note = " is not examined further, because that requires its PIN"
 
     init(_ identity: String, _ client: KerberosClient) async {
         guard (try? await client.supportsCertificates()) != false else {

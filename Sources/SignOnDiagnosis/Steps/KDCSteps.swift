@@ -125,8 +125,7 @@ extension DiagnosticStep {
         if refusal.code == .unknownPrincipal, findings.kdcs.isGuess {
             return .warning(sentence, remedy: "Specify the principal: ksso setup --principal NAME@\(principal.realm)")
         }
-        guard refusal.code == .passwordExpired else { return .failed(sentence) }
-        return .failed(sentence, remedy: "Change the password: ksso passwd, or kpasswd")
+        return .failed(sentence, remedy: refusal.code == .passwordExpired ? "Change the password: ksso passwd, or kpasswd" : nil)
     }
 }
 

@@ -75,7 +75,7 @@ struct SetupSessionTests {
             let note = "The session needs no configuration, because a cache server of this machine keeps the tickets of all sessions. "
             #expect(result.errors == note + "To use an agent with caches of its own anyway: ksso configure session --install\n")
         }
-        // Without the server nobody keeps tickets.
+        // If the server does not run, the session needs settings of its own.
         let later = try await station.run(command, environment: variables)
         #expect(later.exitStatus == 0 && exists(environmentFile) == !options.isEmpty, "\(later)")
     }

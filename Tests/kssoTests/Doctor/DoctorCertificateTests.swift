@@ -6,13 +6,7 @@ import Testing
 @Suite(.enabled(if: LoadableLibrary.pkinit != nil, "krb5-pkinit is missing: Scripts/install-packages unpacks it"))
 struct DoctorCertificateTests {
     @Test func `a certificate that works is reported with its end`() async throws {
-        let plugin = try #require(LoadableLibrary.pkinit)
-        let options = TestRealmOptions(
-            users: ["alice": "secret"],
-            acceptsCertificates: true,
-            pluginDirectory: "\(plugin.folder)/krb5/plugins"
-        )
-        try await withTestRealm(options) { realm in
+        try await withTestRealm(.acceptingCertificates()) { realm in
             let station = try Workstation(realm: realm)
             let identity = try await realm.certificate(for: "alice").identity
             try station.install("CertificateIdentity: \"\(identity)\"\n" + profile(data: ["startInSmartCardMode: true"]))

@@ -10,13 +10,7 @@ struct CertificateAloneTests {
     /// The certificate's file does not exist, or its PIN is a different one. The KDC would accept the answer as a password.
     @Test(arguments: [nil, "1234"], [false, true])
     func `a failed sign-in with a certificate uses only PKINIT`(pin: String?, isProtected: Bool) async throws {
-        let plugin = try #require(LoadableLibrary.pkinit)
-        let options = TestRealmOptions(
-            users: ["alice": "secret"],
-            acceptsCertificates: true,
-            pluginDirectory: "\(plugin.folder)/krb5/plugins"
-        )
-        try await withTestRealm(options) { realm in
+        try await withTestRealm(.acceptingCertificates()) { realm in
             let alice = try Principal("alice@EXAMPLE.TEST")
             var identity = "FILE:/nonexistent.pem,/nonexistent.key"
             if let pin { identity = try await realm.certificate(for: "alice", pin: pin).identity }

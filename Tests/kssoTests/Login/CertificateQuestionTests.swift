@@ -12,13 +12,7 @@ import Testing
 struct CertificateQuestionTests {
     /// Runs a closure with the identity of a certificate of alice that requires a PIN.
     private func withKDC(_ body: (Workstation, String) async throws -> Void) async throws {
-        let plugin = try #require(LoadableLibrary.pkinit)
-        let options = TestRealmOptions(
-            users: ["alice": "secret"],
-            acceptsCertificates: true,
-            pluginDirectory: "\(plugin.folder)/krb5/plugins"
-        )
-        try await withTestRealm(options) { realm in
+        try await withTestRealm(.acceptingCertificates()) { realm in
             let station = try Workstation(realm: realm)
             try station.install(profile())
             try await body(station, try await realm.certificate(for: "alice", pin: "1234").identity)

@@ -14,11 +14,11 @@ struct AgentProcess: Sendable {
 
     var apiSocket: String { "\(folder)/agent.sock" }
 
-    /// The environment of programs that share its tickets.
+    /// The environment of programs that share its tickets. Without a file, libkrb5 writes no trace, which would double the cost of a token.
     var environment: [String: String] {
         [
             "KSSO_RUNTIME_DIR": folder, "KSSO_PROFILE": profile, "KRB5CCNAME": "KCM:",
-            "KRB5_CONFIG": "\(folder)/krb5.conf:\(bench.realm.configurationPath)",
+            "KRB5_CONFIG": "\(folder)/krb5.conf:\(bench.realm.configurationPath)", "KRB5_TRACE": "",
         ]
     }
 

@@ -228,7 +228,7 @@ struct ConfigureMachineTests {
             Acquire::https::Proxy::mirror.corp.example "DIRECT";
             ok: \(file)
             ok: \(file)
-            contradicts: Acquire::http::Proxy is http://other:3128/, because a later file sets it: \
+            contradicts: Acquire::http::Proxy names another proxy, because a later file sets it: \
             find it with: grep -r Proxy /etc/apt/apt.conf.d /etc/apt/apt.conf
             status 1
             \(file): removed

@@ -130,6 +130,19 @@ struct ConfigureUserTests {
         #expect(try await configure("proxy-env", "--install", "--yes").errors.contains("warning: http.proxy of git names another proxy"))
     }
 
+    @Test(arguments: [
+        ("proxy-env", "http_proxy", "http_proxy has another value in this session: log in again, or find what sets it"),
+        ("pip", "PIP_PROXY", "PIP_PROXY names another proxy, which has precedence: unset it"),
+    ])
+    func `a password in the address of another proxy is not printed`(program: String, variable: String, finding: String) async throws {
+        let checked = try await station.run(
+            ["ksso", "configure", program, "--user", "--check"],
+            environment: [variable: "http://alice:hunter2@p.test:3128"]
+        )
+        #expect(checked.exitStatus == 1 && checked.output.contains("contradicts: \(finding)\n"), "\(checked)")
+        #expect(!"\(checked)".contains("hunter2"))
+    }
+
     @Test(arguments: ["git", "pip", "npm", "docker", "proxy-env"])
     func `a file that ksso created is removed`(program: String) async throws {
         let before = try files()

@@ -53,8 +53,9 @@ struct AptSettings: ProgramSettings {
             guard let found = lines.last(where: { $0[0].lowercased() == name.lowercased() && $0.count > 1 })?[1], found != value else {
                 return nil
             }
-            let text =
-                "\(name) is \(found), because a later file sets it: find it with: grep -r Proxy /etc/apt/apt.conf.d /etc/apt/apt.conf"
+            // The value may contain a password.
+            let search = "grep -r Proxy /etc/apt/apt.conf.d /etc/apt/apt.conf"
+            let text = "\(name) names another proxy, because a later file sets it: find it with: \(search)"
             return SettingsFinding(.contradicts, text)
         }
     }

@@ -30,17 +30,18 @@ struct PipSettings: ProgramSettings {
     func contradictions() async -> [SettingsFinding] {
         let former = "\(context.home)/.pip/pip.conf"
         var findings: [SettingsFinding] = []
-        if !context.isMachine, let line = Self.proxyLine(former) {
-            findings.append(SettingsFinding(.contradicts, "\(former) has the line “\(line)”, and pip may use it: remove it"))
+        // The values may contain passwords.
+        if !context.isMachine, Self.hasProxy(former) {
+            findings.append(SettingsFinding(.contradicts, "\(former) names a proxy, and pip may use it: remove its line proxy"))
         }
         if let value = context.environment["PIP_PROXY"], value != ProxyClient(context: context).url {
-            findings.append(SettingsFinding(.contradicts, "PIP_PROXY is \(value), which has precedence: unset it"))
+            findings.append(SettingsFinding(.contradicts, "PIP_PROXY names another proxy, which has precedence: unset it"))
         }
         return findings
     }
 
-    private static func proxyLine(_ path: String) -> String? {
-        let lines = (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: "\n").map(String.init)
-        return lines?.first { $0.wholeMatch(of: /\s*proxy\s*[=:].*/) != nil }
+    private static func hasProxy(_ path: String) -> Bool {
+        let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").contains { $0.wholeMatch(of: /\s*proxy\s*[=:].*/) != nil }
     }
 }

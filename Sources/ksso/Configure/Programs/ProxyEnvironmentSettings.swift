@@ -59,7 +59,8 @@ struct ProxyEnvironmentSettings: ProgramSettings {
     func contradictions() async -> [SettingsFinding] {
         var findings = client.variables.compactMap { name, value -> SettingsFinding? in
             guard let found = context.environment[name], found != value else { return nil }
-            return SettingsFinding(.contradicts, "\(name) is \(found) in this session: log in again, or find what sets it")
+            // The value may contain a password.
+            return SettingsFinding(.contradicts, "\(name) has another value in this session: log in again, or find what sets it")
         }
         findings += otherFiles.map {
             SettingsFinding(.contradicts, "\($0) names another proxy, and is read after the lines of ksso: remove its setting")

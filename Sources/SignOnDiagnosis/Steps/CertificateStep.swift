@@ -52,7 +52,9 @@ private struct CertificateState {
             fault = ("\(path): \(String(cString: strerror(errno))).", remedy)
             return
         }
-        if identity.hasPrefix("FILE:"), let path = paths.first { readDates(path) }
+        guard identity.hasPrefix("FILE:"), let path = paths.first, let certificate = certificate(path) else { return }
+        readDates(of: certificate, path)
+        if fault == nil { compareKey(with: certificate, path, keyPath: paths.last ?? path) }
     }
 
     /// The path of the module in `PKCS11:module_name=/path:…` or `PKCS11:/path:…`; nil if libkrb5 looks for the module.
@@ -63,11 +65,13 @@ private struct CertificateState {
         return (named + words).first { $0.hasPrefix("/") }.map(String.init)
     }
 
-    private mutating func readDates(_ path: String) {
-        guard let certificate = try? NIOSSLCertificate.fromPEMFile(path).first else {
-            fault = ("\(path) contains no certificate in PEM.", "Convert it: openssl x509 -inform DER -in \(path) -out NEW.pem")
-            return
-        }
+    private mutating func certificate(_ path: String) -> NIOSSLCertificate? {
+        if let certificate = try? NIOSSLCertificate.fromPEMFile(path).first { return certificate }
+        fault = ("\(path) contains no certificate in PEM.", "Convert it: openssl x509 -inform DER -in \(path) -out NEW.pem")
+        return nil
+    }
+
+    private mutating func readDates(of certificate: NIOSSLCertificate, _ path: String) {
         let (start, end) = (date(certificate.notValidBefore), date(certificate.notValidAfter))
         let remedy = "Get a new certificate from your organization; or check this machine's clock."
         if end < Date() {
@@ -76,6 +80,21 @@ private struct CertificateState {
             fault = ("the certificate in \(path) is valid only from \(start.localText).", remedy)
         } else {
             note = " is valid until \(end.localText)"
+        }
+    }
+
+    /// Checks whether a private key is the certificate's. A key that is protected by a PIN is not read.
+    private mutating func compareKey(with certificate: NIOSSLCertificate, _ path: String, keyPath: String) {
+        guard (try? String(contentsOfFile: keyPath, encoding: .utf8))?.contains("PRIVATE KEY-----") == true else {
+            let remedy = "Name the file of the key after the certificate's: FILE:\(path),KEY.pem"
+            fault = ("\(keyPath) contains no private key in PEM.", remedy)
+            return
+        }
+        guard let key = try? NIOSSLPrivateKey(file: keyPath, format: .pem) else { return }
+        let pair = TLSConfiguration.makeServerConfiguration(certificateChain: [.certificate(certificate)], privateKey: .privateKey(key))
+        // BoringSSL compares the two.
+        if (try? NIOSSLContext(configuration: pair)) == nil {
+            fault = ("the private key in \(keyPath) belongs to another certificate than \(path).", "Name the key of this certificate.")
         }
     }
 

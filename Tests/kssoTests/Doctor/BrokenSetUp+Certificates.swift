@@ -19,6 +19,20 @@ extension BrokenSetUp {
         BrokenSetUp("an expired certificate", failsAt: "certificate", naming: "/me.pem expired on", obstacle: obstacle) {
             try await withCertificate { station in "FILE:\(try station.write(expired, to: "me.pem"))" }
         },
+        BrokenSetUp("a certificate without its key", failsAt: "certificate", naming: "contains no private key", obstacle: obstacle) {
+            try await withCertificate { station in "FILE:\(try await station.issueCertificate("alice").certificate)" }
+        },
+        BrokenSetUp(
+            "a certificate with another key",
+            failsAt: "certificate",
+            naming: "belongs to another certificate than",
+            obstacle: obstacle
+        ) {
+            try await withCertificate { station in
+                let (own, other) = (try await station.issueCertificate("alice"), try await station.issueCertificate("bob"))
+                return "FILE:\(own.certificate),\(other.key)"
+            }
+        },
     ]
 
     private static func certificate(_ cause: String, _ identity: String, naming words: String) -> BrokenSetUp {
@@ -26,9 +40,9 @@ extension BrokenSetUp {
     }
 
     /// Runs the doctor with a profile that prefers a certificate.
-    private static func withCertificate(_ identity: (Workstation) throws -> String) async throws -> Diagnosis {
+    private static func withCertificate(_ identity: (Workstation) async throws -> String) async throws -> Diagnosis {
         try await withStation(signsIn: false) { station in
-            let keys = "CertificateIdentity: \"\(try identity(station))\"\n"
+            let keys = "CertificateIdentity: \"\(try await identity(station))\"\n"
             try station.install(keys + profile(hosts: ["localhost"], data: ["startInSmartCardMode: true"]))
             // The plugin is unpacked, and not where libkrb5 looks for it.
             let plugin = LoadableLibrary.pkinit.map { "pkinit:\($0.path)" } ?? ""
@@ -50,4 +64,15 @@ extension BrokenSetUp {
         -----END CERTIFICATE-----
 
         """
+}
+
+extension Workstation {
+    /// Makes a key, and a certificate that it signs itself.
+    fileprivate func issueCertificate(_ name: String) async throws -> (certificate: String, key: String) {
+        let (certificate, key) = ("\(directory)/\(name).pem", "\(directory)/\(name).key")
+        let kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=\(name)"]
+        let result = try await run(["openssl", "req", "-x509"] + kind + ["-keyout", key, "-out", certificate])
+        try #require(result.exitStatus == 0, "\(result)")
+        return (certificate, key)
+    }
 }

@@ -3,6 +3,10 @@ import SignOnPolicy
 import Testing
 
 extension BrokenSetUp {
+    private static let withoutDNS =
+        LoadableLibrary.resolver == nil || LoadableLibrary.nameService == nil
+        ? "resolv_wrapper or nss_wrapper is missing: Scripts/install-packages unpacks them" : nil
+
     static let realms = [
         BrokenSetUp("a wrong clock", failsAt: "clock", naming: "the KDC's clock is 36", "s ahead of this machine's") {
             let options = TestRealmOptions(users: ["alice": "secret"], clockOffset: .seconds(3630))
@@ -32,11 +36,22 @@ extension BrokenSetUp {
             naming: "KDC localhost:",
             "the SRV record _kerberos._tcp.EXAMPLE.TEST",
             "does not answer",
-            obstacle: LoadableLibrary.resolver == nil || LoadableLibrary.nameService == nil
-                ? "resolv_wrapper or nss_wrapper is missing: Scripts/install-packages unpacks them" : nil
+            obstacle: withoutDNS
         ) {
             try await withStation { station in
                 try await station.realm.stopKDC()
+                return try await station.doctor(environment: try station.resolving("localhost", kdcPort: station.realm.kdcPort))
+            }
+        },
+        BrokenSetUp(
+            "a site that does not exist",
+            failsAt: "site",
+            naming: "names the site Atlantis (siteCode)",
+            "there is no SRV record _kerberos._tcp.Atlantis._sites.dc._msdcs.EXAMPLE.TEST",
+            obstacle: withoutDNS
+        ) {
+            try await withStation(signsIn: false) { station in
+                try station.install(profile(data: ["siteCode: Atlantis"]))
                 return try await station.doctor(environment: try station.resolving("localhost", kdcPort: station.realm.kdcPort))
             }
         },

@@ -27,6 +27,11 @@ extension BrokenSetUp {
         BrokenSetUp("a server that requires NTLM", failsAt: "challenge", naming: "requires NTLM, and does not offer Negotiate") {
             try await withApache(StockApache.requiresNTLM)
         },
+        BrokenSetUp("a server without proof of its identity", failsAt: "mutualAuthentication", naming: "without the token") {
+            try await withStation { station in
+                try await withAcceptorServer(realm: station.realm, .init(finalToken: .dropped)) { try await station.doctor("\($0.url)/") }
+            }
+        },
         BrokenSetUp(
             "a server whose clock is wrong",
             failsAt: "token",

@@ -59,6 +59,16 @@ extension BrokenSetUp {
                 return try await station.doctor("http://alias.example.test:9/", environment: environment)
             }
         },
+        BrokenSetUp(
+            "a KDC whose keys are new",
+            failsAt: "service",
+            naming: "the KDC cannot decrypt the ticket-granting ticket of alice@EXAMPLE.TEST"
+        ) {
+            try await withStation { station in
+                try await station.realm.rotateKeys(of: "krbtgt/EXAMPLE.TEST", keepingOld: false, updatesKeytab: false)
+                return try await station.doctor(url)
+            }
+        },
     ]
 }
 

@@ -13,8 +13,8 @@ struct DoctorCauseTests {
         if isReported { CauseScore.current?.note(setUp.cause) }
     }
 
-    @Test func `there are 25 distinct causes`() {
-        #expect(BrokenSetUp.all.count == 25)
-        #expect(Set(BrokenSetUp.all.map(\.cause)).count == 25)
+    @Test func `there are 30 distinct causes`() {
+        #expect(BrokenSetUp.all.count == 30)
+        #expect(Set(BrokenSetUp.all.map(\.cause)).count == 30)
     }
 }

@@ -28,7 +28,8 @@ package enum LibraryVersion {
 
     /// The version that a file of libkrb5 states.
     static func version(in file: Data) -> String? {
-        guard let mark = file.range(of: Data("KRB5_BRAND: ".utf8)) else { return nil }
+        // Near the end of the file.
+        guard let mark = file.range(of: Data("KRB5_BRAND: ".utf8), options: .backwards) else { return nil }
         let text = String(decoding: file[mark.upperBound...].prefix(100).prefix { $0 != 0 }, as: UTF8.self)
         let words = text.split(separator: " ")
         return words.count > 1 && words[1].first?.isNumber == true ? String(words[1]) : nil

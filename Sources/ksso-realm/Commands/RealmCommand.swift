@@ -18,6 +18,7 @@ struct RealmCommand: AsyncParsableCommand {
 
     struct Fault: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "fault",
             abstract: "Start a fault between clients and KDC, or end it with pass; runs inside ksso realm run.",
             discussion: """
                 \(NetworkFault.forms)
@@ -81,6 +82,7 @@ struct RealmCommand: AsyncParsableCommand {
 
     struct Clock: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "clock",
             abstract: "Set the clock of the KDCs, which restarts them; runs inside ksso realm run.",
             discussion: """
                 EXAMPLES:

@@ -8,6 +8,7 @@ internal import SignOnPolicy
 
 struct Exec: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "exec",
         abstract: "Run a command that shares the tickets, with KRB5_CONFIG and KRB5CCNAME set.",
         usage: "ksso exec [--file] [--profile <file>] [--] COMMAND…",
         discussion: """
@@ -86,6 +87,7 @@ struct Exec: AsyncParsableCommand {
 
 struct Env: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "env",
         abstract: "Print shell exports that let standard Kerberos programs share the tickets.",
         discussion: """
             The syntax is that of fish if fish runs the command, and otherwise that of sh, bash and zsh.

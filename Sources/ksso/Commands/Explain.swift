@@ -7,6 +7,7 @@ internal import SignOnPolicy
 
 struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "explain",
         abstract: "Print whether a challenge from a URL would be answered, for which principal, and why, without using the network.",
         discussion: """
             Exits with status 3 if no rule covers the URL. A proxy is answered by ksso proxy run and by programs that use this \

@@ -13,6 +13,7 @@ internal import SSOAgentClient
 
 struct Fetch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "fetch",
         abstract: "Fetch a page, and sign in if a profile covers the host.",
         discussion: """
             Exits with status 22 if the server responds with status 400 or above and --fail is given.
@@ -216,6 +217,7 @@ struct Fetch: AsyncParsableCommand {
 
 struct Header: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "header",
         abstract: "Print the Authorization header for a URL.",
         discussion: """
             The header is valid for one request. It is not bound to a TLS certificate, because the connection is unknown here. A server \

@@ -6,6 +6,7 @@ internal import SSOAgentClient
 
 struct Login: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "login",
         abstract: "Sign in: acquire a ticket that all your programs can use.",
         discussion: """
             EXAMPLES:

@@ -9,6 +9,7 @@ internal import SystemSupport
 
 struct Passwd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "passwd",
         abstract: "Change your password; existing tickets stay valid.",
         discussion: """
             Requires a password server: kpasswd_server or admin_server of the realm in krb5.conf, or an SRV record _kpasswd._udp in DNS. \

@@ -21,6 +21,7 @@ struct ProfileCommand: AsyncParsableCommand {
 
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "check",
             abstract: "Check each key of a profile.",
             discussion: """
                 Each line is a key and how ksso uses it; ! marks an error to fix. The last line counts the results. Exits with status 1 if \
@@ -76,6 +77,7 @@ struct ProfileCommand: AsyncParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
+            commandName: "show",
             abstract: "Print the active configuration.",
             discussion: """
                 EXAMPLES:

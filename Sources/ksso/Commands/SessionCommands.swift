@@ -9,6 +9,7 @@ internal import SystemSupport
 
 struct Logout: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "logout",
         abstract: "Sign out: destroy tickets that ksso acquired.",
         discussion: """
             Without a principal or a realm, signs out every principal that signed in with ksso. Tickets from kinit, sssd or the login are \
@@ -84,6 +85,7 @@ struct SystemSignOut {
 
 struct Refresh: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "refresh",
         abstract: "Renew the ticket, or reacquire it with its keytab, a stored password or its certificate; prompts only for the PIN.",
         discussion: """
             EXAMPLES:
@@ -135,6 +137,7 @@ struct Refresh: AsyncParsableCommand {
 
 struct Switch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "switch",
         abstract: "Make a signed-in principal the default of its realm.",
         discussion: """
             EXAMPLES:

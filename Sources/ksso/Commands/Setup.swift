@@ -11,6 +11,7 @@ internal import SystemSupport
 /// `ksso setup`: installs a profile and configures the session so that its programs are signed in.
 struct Setup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "setup",
         abstract: "Install or create a profile, sign in, configure the session, and check the result.",
         discussion: """
             With a file, or with --realm and --host, checks the profile and installs it in ~/.config/ksso; otherwise uses the installed \

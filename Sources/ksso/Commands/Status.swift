@@ -11,6 +11,7 @@ internal import SystemSupport
 
 struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "status",
         abstract: "Print who is signed in, until when, and for which services, without using the network.",
         discussion: """
             Exits with status 5 if no one is signed in. With --watch it continues until it is interrupted, or until the reader of its \

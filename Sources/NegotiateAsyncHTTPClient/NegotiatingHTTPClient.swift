@@ -92,7 +92,8 @@ public final class NegotiatingHTTPClient: Sendable {
     ///
     /// Throws `HTTPTransportError` for the transport and redirects; `AuthorizationError` for an invalid URL, a body that cannot be replayed
     /// (before anything is sent), the extension's errors, a server that does not authenticate itself (`mutualAuthenticationFailed`,
-    /// `invalidResponse`) and the timeout (`timedOut`); `CancellationError` if the task is canceled.
+    /// `invalidResponse`) and the timeout (`timedOut`); `CancellationError` if the task is canceled; and what `body`, or reading the
+    /// request's own body, throws.
     ///
     /// - Parameters:
     ///   - request: The request, with an http or https URL.

@@ -99,7 +99,7 @@ extension TLSServerEndPointError {
         self.init(
             .undefined,
             "There are no channel bindings for a certificate that is signed with \(scheme.name) (RFC 5929 section 4.1). "
-                + "Connect without channel bindings, or give the server a certificate whose signature uses SHA-256, SHA-384 or SHA-512."
+                + "Give the server a certificate whose signature uses SHA-256, SHA-384 or SHA-512."
         )
     }
 }

@@ -150,14 +150,14 @@ import Testing
         #expect(report.errors.map(\.key) == ["Realm", "Hosts", "ExtensionIdentifier", "Type"])
         let error = try Fixture.refusal("missing-keys.yaml")
         #expect(error.code == .missingKey)
-        #expect(error.message.contains("Realm: Required, and not there; expected a string. 3 more faults are in this file"))
+        #expect(error.message.contains("Realm: Required, but missing; expected a string. The file has 3 more errors"))
     }
 
     @Test func `a misspelled required key is reported with the correct name`() throws {
         let text = profileText(realm: "A.TEST", hosts: "a.test").replacing("Hosts:", with: "Host:").replacing("Type: Credential", with: "")
         let error = try #require(throws: ProfileError.self) { try Profile(data: Data(text.utf8), source: "a.yaml") }
         #expect(error.code == .missingKey)
-        #expect(error.message.hasPrefix("a.yaml: Host: Not a key; Hosts is probably meant. 2 more faults are"), "\(error)")
+        #expect(error.message.hasPrefix("a.yaml: Host: Not a key; Hosts is probably meant. The file has 2 more errors;"), "\(error)")
     }
 
     @Test func `a profile without a Kerberos extension payload is refused with its payload types`() throws {
@@ -180,7 +180,7 @@ import Testing
 
     @Test func `the error reports the first fault and counts the others`() throws {
         let error = try Fixture.refusal("several-faults.yaml")
-        #expect(error.reason.hasSuffix("3 more faults are in this file; list them with: ksso profile check \(error.source)"))
+        #expect(error.reason.hasSuffix("The file has 3 more errors; list all with: ksso profile check \(error.source)"))
         // A fault in an unused key does not refuse the file, but the report counts it.
         #expect(try Fixture.report("several-faults.yaml").faultCount == 4)
     }

@@ -101,7 +101,7 @@ import Testing
     @Test(
         arguments: [
             ("Urls", "URLs"), ("realm", "Realm"), ("Host", "Hosts"), ("xyzType", nil), ("Tope", "Type"), ("Raelm", "Realm"), ("abc", nil),
-            ("", nil),
+            ("", nil), ("plainHttpHost", "PlainHTTPHosts"), ("preferredkdc", "ExtensionData.preferredKDCs"),
         ] as [(String, String?)]
     )
     func `only a close key is suggested for a misspelled one`(_ name: String, _ expected: String?) {

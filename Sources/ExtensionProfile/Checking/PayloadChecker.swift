@@ -87,12 +87,7 @@ struct PayloadChecker {
     private mutating func adviseOnRealm(_ data: [String: ProfileValue]) {
         guard let realm = keys["Realm"]?.string else { return }
         if realm != realm.uppercased() {
-            advise(
-                .warning,
-                "Realm",
-                "The realm \(realm.debugDescription) is not in upper case. Most realms are, and case matters: check whether "
-                    + "\(realm.uppercased()) is meant."
-            )
+            advise(.warning, "Realm", ExtensionConfiguration.lowerCaseWarning(realm: realm))
         }
         guard let principal = data["principalName"]?.string, let sign = principal.lastIndex(of: "@") else { return }
         let other = principal[principal.index(after: sign)...]

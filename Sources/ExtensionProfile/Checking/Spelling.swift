@@ -4,7 +4,8 @@ internal import SystemSupport
 enum Spelling {
     /// The key that `name` probably means, as a path from the payload; nil if none is similar.
     ///
-    /// An exact name in another place has precedence over a name that differs only in case, and that over one with up to two wrong letters.
+    /// An exact name in another place has precedence over a name that differs only in case, and that over one with up to two wrong letters
+    /// in any case.
     static func suggestion(for name: String, in place: ProfileKey.Place) -> String? {
         let places: [ProfileKey.Place] =
             place == .envelope ? [.envelope] : place == .payload ? [.payload, .extensionData] : [.extensionData, .payload]
@@ -13,7 +14,7 @@ enum Spelling {
         let match =
             candidates.first { $0.name == name }
             ?? candidates.first { $0.name.lowercased() == lower }
-            ?? name.nearest(among: candidates, name: \.name)
+            ?? lower.nearest(among: candidates) { $0.name.lowercased() }
         return match.map { describe($0, from: place) }
     }
 

@@ -60,12 +60,12 @@ public struct ProfileReport: Sendable, Hashable {
     public var rejection: ProfileError? {
         guard let first = refusal ?? firstFault else { return nil }
         guard faultCount > 1 else { return first }
-        let others = faultCount == 2 ? "One more fault is" : "\(faultCount - 1) more faults are"
+        let others = faultCount == 2 ? "one more error" : "\(faultCount - 1) more errors"
         return ProfileError(
             first.code,
             source: source,
             keyPath: first.keyPath,
-            reason: "\(first.reason) \(others) in this file; list them with: ksso profile check \(source)"
+            reason: "\(first.reason) The file has \(others); list all with: ksso profile check \(source)"
         )
     }
 
@@ -190,7 +190,7 @@ public enum KeyVerdict: Sendable, Hashable, CustomStringConvertible {
         case .unknown: "not a key of the Kerberos extension; it is ignored"
         case .wrongType(let expected, let found): "found \(found), expected \(expected)"
         case .badValue(let reason): reason
-        case .missing(let expected): "required, and not there; expected \(expected)"
+        case .missing(let expected): "required, but missing; expected \(expected)"
         }
     }
 }

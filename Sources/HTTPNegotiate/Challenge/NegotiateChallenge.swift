@@ -152,10 +152,4 @@ extension Challenger {
 
     /// The request field with the ticket.
     package var credentialsField: HTTPField.Name { self == .origin ? .authorization : .proxyAuthorization }
-
-    /// The fields of a response that may contain a token: an origin server proves itself in `WWW-Authenticate` (RFC 4559 section 5), a
-    /// proxy in `Proxy-Authenticate`, or in `Proxy-Authentication-Info` (RFC 9110 section 11.7.3).
-    package var tokenFields: [HTTPField.Name] {
-        self == .origin ? [.wwwAuthenticate] : [.proxyAuthenticate, .proxyAuthenticationInfo]
-    }
 }

@@ -27,7 +27,6 @@ struct UpstreamAuthentication {
     private let url: URL?
     private let context: ProxyContext
     private let client: UInt32
-    private let opensTunnel: Bool
     private let plan: AuthorizationPlan?
     private let refusals: [DecisionReason]
     private var exchange: NegotiateExchange
@@ -41,7 +40,6 @@ struct UpstreamAuthentication {
         self.server = server
         self.context = context
         self.client = client
-        self.opensTunnel = opensTunnel
         url = URL(string: "http://\(server)")
         let decision = url.map { context.credentials.decision(for: $0, challenger: .proxy) }
         plan = decision?.plan
@@ -58,7 +56,7 @@ struct UpstreamAuthentication {
     /// - Throws: ``ProxyFailure`` if the user cannot get a ticket or the proxy does not prove its identity.
     mutating func receive(_ response: ResponseHead) async throws -> Step {
         // Nothing of another answer to CONNECT is delivered, so that it needs no proof.
-        if opensTunnel, response.status != Challenger.proxy.status, !(200..<300 ~= response.status) { return .deliver }
+        if exchange.opensTunnel, response.status != Challenger.proxy.status, !(200..<300 ~= response.status) { return .deliver }
         var values = response.fields["Proxy-Authenticate"]
         if response.status != Challenger.proxy.status { values += response.fields["Proxy-Authentication-Info"] }
         do throws(AuthorizationError) {
@@ -82,7 +80,7 @@ struct UpstreamAuthentication {
             guard mayReplaceTicket, let grant, await grant.exchange.replaceRefusedTicket() else { return .unanswered(reason) }
             // The proxy's key may be newer than the ticket.
             mayReplaceTicket = false
-            exchange = Self.exchange(opensTunnel, plan)
+            exchange = Self.exchange(exchange.opensTunnel, plan)
             _ = exchange.receive(status: response.status, challenges: ["Negotiate"])
             return try await begin()
         }

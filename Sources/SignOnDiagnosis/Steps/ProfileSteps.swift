@@ -18,9 +18,9 @@ extension DiagnosticCheck {
             return DiagnosticCheck("profile", isFault ? .failed : .warning, warning.message, remedy: remedy)
         }
         for profile in found.profiles {
-            for rule in profile.configurations.flatMap(\.hosts) where rule.isPublicSuffix {
-                let remedy = "Change Hosts in the file, then check it: ksso profile check \(profile.source)"
-                checks.append(DiagnosticCheck("profile", .warning, "\(profile.source): \(rule.publicSuffixWarning)", remedy: remedy))
+            for warning in profile.configurations.flatMap(\.warnings) {
+                let remedy = "Correct the file, then check it: ksso profile check \(profile.source)"
+                checks.append(DiagnosticCheck("profile", .warning, "\(profile.source): \(warning)", remedy: remedy))
             }
         }
         if !found.profiles.isEmpty {

@@ -40,7 +40,7 @@ public struct AuthorizationError: Error, Sendable, CustomStringConvertible {
         public static let tooManyLegs = Code(rawValue: "tooManyLegs")
         /// The ticket is too large for a header field, or for the server.
         public static let tokenTooLarge = Code(rawValue: "tokenTooLarge")
-        /// The server's certificate is unknown, and tickets without channel bindings are not allowed.
+        /// The server's certificate is unknown or has no channel bindings, and tickets without them are not allowed.
         public static let channelBindingsUnavailable = Code(rawValue: "channelBindingsUnavailable")
         /// The time limit has passed.
         public static let timedOut = Code(rawValue: "timedOut")

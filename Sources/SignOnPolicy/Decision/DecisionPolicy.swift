@@ -138,7 +138,7 @@ extension DecisionPolicy {
         } else if let parent = configuration.hosts.first(where: { $0.kind == .exact && $0.subdomains.matches(host: origin.host) }) {
             detail += " \(parent) covers that host only: add \(origin.host), or .\(parent) for all its subdomains, to \(place)."
         } else if verdict == .failed {
-            detail += " To have it answered, add it to \(place)."
+            detail += " Check the spelling. To have it answered, add it to \(place)."
         }
         return DecisionReason(rule: "hostRule", verdict: verdict, detail: detail)
     }
@@ -162,8 +162,8 @@ public struct DecisionReason: Sendable, Hashable, Codable {
     }
 
     /// A short stable name: `url`, `scheme`, `address`, `hostRule`, `serviceRealm`, `servicePrincipal`, `channelBinding`,
-    /// `mutualAuthentication`, `delegation`, `preemptive`, `proxyHost`, `session`, `ticket`, `kdc`, `credentialUseMode`, `challenge`,
-    /// `operation`, `screenLock`.
+    /// `mutualAuthentication`, `delegation`, `preemptive`, `proxyHost`, `session`, `ticket`, `ticketSize`, `kdc`, `credentialUseMode`,
+    /// `challenge`, `operation`, `screenLock`.
     public let rule: String
     /// The result of the rule.
     public let verdict: Verdict

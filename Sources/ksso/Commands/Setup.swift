@@ -25,7 +25,7 @@ struct Setup: AsyncParsableCommand {
             command also asks for it if the KDC does not know the name of your account.
 
             --undo removes the profiles and the lines that earlier runs installed, unless you have changed them since, and forgets that name. \
-            Tickets are kept, but a running agent signs out of a realm that no profile names any more.
+            Then a running agent signs out of a realm that no profile names any more: it destroys the tickets that ksso acquired there.
 
             With --system, only installs the profile in /etc/ksso, for every user of the machine; each user signs in separately.
 
@@ -133,10 +133,10 @@ struct Setup: AsyncParsableCommand {
         let done = "The profile is installed\(isConfigured ? "" : ", but the session is not configured")."
         // The user may have been asked for the name.
         let refusal = (failure.cause as? KerberosError).flatMap { $0.code == .wrongPassword ? $0 : nil }
+        let isCanceled = (failure.cause as? KerberosError)?.code == .canceled
         let name = (principal ?? refusal?.subject).map { " --principal \(shellWord($0))" } ?? ""
-        let next =
-            failure.cause is UnknownAccountName
-            ? "" : " \(refusal == nil ? "After you correct the error, run" : "Try again with"): ksso setup\(name)"
+        let invitation = refusal != nil ? "Try again with" : isCanceled ? "To continue, run" : "After you correct the error, run"
+        let next = failure.cause is UnknownAccountName ? "" : " \(invitation): ksso setup\(name)"
         // The advice of a wrong password is `ksso login`, which would leave the session as it is.
         var complete = CommandFailure(failure.status, refusal?.description ?? failure.message, details: failure.details + [done + next])
         complete.cause = failure.cause

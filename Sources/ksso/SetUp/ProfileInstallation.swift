@@ -146,9 +146,7 @@ struct ProfileInstallation {
         }
         if let profile = found.profiles.first(where: { $0.source == path }) {
             for warning in found.warnings where warning.source == path { Console.note("warning: \(warning.message)") }
-            for rule in profile.configurations.flatMap(\.hosts) where rule.isPublicSuffix {
-                Console.note("warning: \(rule.publicSuffixWarning)")
-            }
+            for warning in profile.configurations.flatMap(\.warnings) { Console.note("warning: \(warning)") }
             return profile
         }
         let reason = found.warnings.first { $0.source == path || path.hasPrefix("\($0.source)/") || $0.error?.code == .policyUnusable }

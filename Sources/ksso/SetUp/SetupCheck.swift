@@ -22,10 +22,14 @@ struct SetupCheck {
             let message = "the setup is complete, but the check \(cause.name) failed: \(cause.detail)"
             throw CommandFailure(.failed, message, details: cause.remedyLines.map { "    \($0)" })
         }
-        let warnings = diagnosis.checks.count { $0.verdict == .warning }
+        let warnings = diagnosis.checks.filter { $0.verdict == .warning }
+        for warning in warnings {
+            Console.note("! \(warning.name): \(warning.detail)")
+            for line in warning.remedyLines { Console.note("    \(line)") }
+        }
         let found =
-            warnings == 0
-            ? "all checks of the realm passed" : "no check failed, with \(quantity(warnings, "warning"))"
+            warnings.isEmpty
+            ? "all checks of the realm passed" : "no check failed, with \(quantity(warnings.count, "warning"))"
         Console.print("Checked: \(found). To check a page too: ksso doctor URL")
         let configurations = try await ProfileSearch().load().configurations
         let configuration = configurations.first { $0.realm == realm } ?? configurations.first

@@ -189,6 +189,12 @@ struct DoctorServerTests {
         #expect(checks.first?.detail.contains(".com covers the domains of every organization under it") == true, "\(checks)")
     }
 
+    @Test func `a realm in lower case gets a warning`() async throws {
+        try station.install(profile(realm: "example.test"))
+        let warning = try #require(try await diagnose().checks.first { $0.name == "profile" })
+        #expect(warning.verdict == .warning && warning.detail.contains("check whether EXAMPLE.TEST is meant"), "\(warning)")
+    }
+
     @Test func `a browser whose policy does not allow the host causes a warning`() async throws {
         let path = try station.write("#!/bin/sh\n", to: "bin/chromium")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)

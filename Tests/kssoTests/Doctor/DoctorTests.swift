@@ -43,8 +43,9 @@ struct DoctorTests {
         )
         let page = try String(contentsOfFile: repositoryFile("Sources/KerberosSSO/KerberosSSO.docc/Checks.md"), encoding: .utf8)
         let documented = page.matches(of: /(?m)^\| `(\w+)`/).map { String($0.output.1) }
-        // Nothing is said about the sites of a realm that is not an Active Directory domain, and about a certificate if none is named.
-        #expect(documented.filter { !["site", "certificate"].contains($0) } == names)
+        // Nothing is said about the sites and the directory of a realm that is not an Active Directory domain, and about a
+        // certificate if none is named.
+        #expect(documented.filter { !["site", "certificate", "directory"].contains($0) } == names)
         #expect(documented.starts(with: ["profile", "configuration", "host", "name", "dns", "site", "kdc"]))
     }
 

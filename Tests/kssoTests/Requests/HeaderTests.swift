@@ -50,7 +50,8 @@ struct HeaderTests {
     @Test func `ksso header exits with status 3 for a host that no rule covers`() async throws {
         let url = "https://evil.test/"
         let path = "\(station.directory)/config/ksso/test.yaml"
-        let reason = "No host rule of realm EXAMPLE.TEST (\(path)) covers evil.test. To have it answered, add it to Hosts of \(path)."
+        let reason =
+            "No host rule of realm EXAMPLE.TEST (\(path)) covers evil.test. Check the spelling. To have it answered, add it to Hosts of \(path)."
         #expect(try await station.ksso("header", url) == .failure(3, "\(url) is not answered: \(reason) See: ksso explain \(url)"))
     }
 

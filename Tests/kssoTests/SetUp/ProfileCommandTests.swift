@@ -65,7 +65,7 @@ struct ProfileCommandTests {
         let (result, path) = try await check(text)
         let shown = result.output.split(separator: "\n").filter { $0.hasPrefix("!") }.count
         let refusal = try await station.ksso("explain", "http://localhost/", "--profile", path).errors
-        let counted = refusal.firstMatch(of: /(\w+) more faults? (?:is|are) in this file/).map { $0.1 == "One" ? 1 : Int($0.1) ?? 0 }
+        let counted = refusal.firstMatch(of: /The file has (\w+) more errors?;/).map { $0.1 == "one" ? 1 : Int($0.1) ?? 0 }
         #expect(shown == 1 + (counted ?? 0), "\(result) \(refusal)")
     }
 

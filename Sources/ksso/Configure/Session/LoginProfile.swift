@@ -119,8 +119,8 @@ struct LoginProfile {
             if test -r "$ksso_runtime/krb5.conf" -a -O "$ksso_runtime" -a -O "$ksso_runtime/krb5.conf"
                 and not test -h "$ksso_runtime" -o -h "$ksso_runtime/krb5.conf"
                 # Of ksso env, the name means the agent's own caches.
-            string match -q -- "*:$ksso_runtime/krb5*:KCM:*" ":$KRB5_CONFIG:$KRB5CCNAME"; and set -e KRB5CCNAME
-            if not contains -- "$ksso_runtime/krb5.conf" (string split : -- "$KRB5_CONFIG")
+                string match -q -- "*:$ksso_runtime/krb5*:KCM:*" ":$KRB5_CONFIG:$KRB5CCNAME"; and set -e KRB5CCNAME
+                if not contains -- "$ksso_runtime/krb5.conf" (string split : -- "$KRB5_CONFIG")
                     test -n "$KRB5_CONFIG"; or set -l KRB5_CONFIG /etc/krb5.conf
                     set -gx KRB5_CONFIG "$ksso_runtime/krb5.conf:$KRB5_CONFIG"
                 end

@@ -47,8 +47,9 @@ struct SessionCheck {
         let isNamed = names.contains { $0 == runtime.sessionConfiguration }
         results.append(Result(isGood: isNamed, text: "\(runtime.sessionConfiguration) in KRB5_CONFIG\(isNamed ? "" : ": log in again")"))
         if let name = setUp.environment["KRB5CCNAME"] {
-            let text = "KRB5CCNAME is \(name), which overrides the agent's caches: unset it, or find what sets it"
-            results.append(Result(isGood: name.hasPrefix("KCM:"), text: text))
+            let isAgents = name.hasPrefix("KCM:")
+            let effect = isAgents ? "selects a cache of the agent" : "overrides the agent's caches: unset it, or find what sets it"
+            results.append(Result(isGood: isAgents, text: "KRB5CCNAME is \(name), which \(effect)"))
         }
         return results
     }

@@ -28,12 +28,14 @@ struct ProfileRemove: AsyncParsableCommand {
     func run() async throws {
         let search = ProfileSearch()
         let path = try path(search)
+        let notice = await RealmRemovalNotice(search)
         let content = await BlockingCall.run { (try? Profile(contentsOf: path))?.configurations ?? [] }
         try AtomicFile.remove(path)
         Console.print("\(path): removed")
         for configuration in content {
             Console.print("    \(configuration.realm): \(configuration.hosts.map(\.description).joined(separator: " "))")
         }
+        await notice.print(environment: ProcessInfo.processInfo.environment)
     }
 
     /// Returns the path of the profile that the argument names.

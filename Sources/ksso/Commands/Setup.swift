@@ -194,9 +194,11 @@ struct SetupRemoval {
     }
 
     func run() async throws {
+        let notice = await RealmRemovalNotice(ProfileSearch(environment: environment))
         let hadSession = isSystem ? false : try await SessionSetUp(environment: environment).uninstall()
         let hadProfiles = try InstalledProfiles(directory: directory).remove()
         let hadPrincipals = isSystem ? false : try principals?.remove() ?? false
         if !hadSession, !hadProfiles, !hadPrincipals { Console.print("Nothing was removed: there is nothing that ksso setup installed.") }
+        await notice.print(environment: environment)
     }
 }

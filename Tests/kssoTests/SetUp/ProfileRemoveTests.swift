@@ -24,6 +24,16 @@ struct ProfileRemoveTests {
         #expect(try await station.ksso("explain", "https://localhost/").exitStatus == 3)
     }
 
+    @Test func `the sign-out by a running agent is announced with the last profile of a realm`() async throws {
+        try station.install(profile(), as: "corp.yaml")
+        try station.install(profile(hosts: ["other.test"]), as: "other.yaml")
+        try await station.withAgent { _ async throws in
+            #expect(try await remove("other").errors.isEmpty)
+            let notice = try await remove("corp").errors
+            #expect(notice.hasPrefix("The agent will sign out of EXAMPLE.TEST and destroy the tickets that ksso acquired, "), "\(notice)")
+        }
+    }
+
     @Test func `a broken profile can be removed`() async throws {
         let path = try station.install("nonsense", as: "broken.yaml")
         #expect(try await remove("broken") == .done("\(path): removed\n"))

@@ -13,6 +13,8 @@ package final class CacheServerRelay: Sendable {
         /// The request from which on none is answered.
         var last: KCM.Operation?
         var isSilent = false
+        var isAccepting = true
+        var isClosed = false
         var connections: Set<Int32> = []
         /// How often the tickets of each cache were listed, by the cache's name.
         var readings: [String: Int] = [:]
@@ -68,8 +70,10 @@ package final class CacheServerRelay: Sendable {
     }
 
     private func close() {
-        shutdown(listener, Int32(SHUT_RDWR))
         state.withLock { state in
+            state.isClosed = true
+            // The thread closes the listener. If it has ended before, the number must not be used after that.
+            if state.isAccepting { shutdown(listener, Int32(SHUT_RDWR)) } else { _ = Glibc.close(listener) }
             for connection in state.connections { shutdown(connection, Int32(SHUT_RDWR)) }
         }
     }
@@ -77,13 +81,15 @@ package final class CacheServerRelay: Sendable {
     private static func socket(_ path: String, _ use: (Int32, UnsafePointer<sockaddr>?, socklen_t) -> Int32) throws -> Int32 {
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         let address = try #require(UnixSocketAddress(path: path))
-        try #require(address.lent { use(descriptor, $0, $1) } == 0)
+        let result = address.lent { use(descriptor, $0, $1) }
+        try #require(result == 0, "\(path), descriptor \(descriptor): \(String(cString: strerror(errno)))")
         return descriptor
     }
 
     private func acceptConnections() {
         while true {
             let client = accept(listener, nil, nil)
+            if client < 0, errno == EINTR || errno == ECONNABORTED { continue }
             guard client >= 0 else { break }
             state.withLock { _ = $0.connections.insert(client) }
             Thread.detachNewThread { [self] in
@@ -94,12 +100,16 @@ package final class CacheServerRelay: Sendable {
                 }
             }
         }
-        _ = Glibc.close(listener)
+        state.withLock { state in
+            state.isAccepting = false
+            if state.isClosed { _ = Glibc.close(listener) }
+        }
     }
 
     /// Relays a client's requests and their replies: a length, for replies a status, and that many bytes.
     private func relay(_ client: Int32) {
-        guard let server = try? Self.socket(serverPath, { connect($0, $1, $2) }) else { return }
+        // The kernel accepts connections that were waiting when the relay was closed, and then the server may be gone.
+        guard !state.withLock({ $0.isClosed }), let server = try? Self.socket(serverPath, { connect($0, $1, $2) }) else { return }
         defer { _ = Glibc.close(server) }
         while let length = read(4, from: client), let request = read(Self.number(length), from: client) {
             guard isAnswered(request) else {

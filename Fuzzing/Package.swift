@@ -41,7 +41,8 @@ let package = Package(
             name: "NegotiateProxy",
             dependencies: ["SignOnPolicy", "SystemSupport"],
             sources: [
-                "Access/TCPSocketName.swift", "Access/TCPSocketTable.swift", "AutoConfiguration/DynamicLibrary.swift",
+                "Access/Netlink.swift", "Access/TCPSocketName.swift", "Access/TCPSocketTable.swift",
+                "AutoConfiguration/DynamicLibrary.swift",
                 "AutoConfiguration/PACAnswer.swift", "AutoConfiguration/PACEngine.swift", "AutoConfiguration/PACLocation.swift",
                 "AutoConfiguration/PACMessages.swift", "AutoConfiguration/PACScript.swift", "AutoConfiguration/PACURL.swift", "Messages",
                 "Reverse/LocalSite.swift", "Reverse/SiteCookie.swift", "Routing/ProxyRoute.swift", "Routing/ProxyServer+Parsing.swift",

@@ -86,9 +86,7 @@ struct PayloadChecker {
 
     private mutating func adviseOnRealm(_ data: [String: ProfileValue]) {
         guard let realm = keys["Realm"]?.string else { return }
-        if realm != realm.uppercased() {
-            advise(.warning, "Realm", ExtensionConfiguration.lowerCaseWarning(realm: realm))
-        }
+        if let warning = ExtensionConfiguration.caseWarning(realm: realm) { advise(.warning, "Realm", warning) }
         guard let principal = data["principalName"]?.string, let sign = principal.lastIndex(of: "@") else { return }
         let other = principal[principal.index(after: sign)...]
         if other.uppercased() != realm.uppercased() {

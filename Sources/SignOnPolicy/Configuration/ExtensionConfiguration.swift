@@ -186,3 +186,17 @@ public enum ScreenLockedBehavior: String, Sendable, Hashable, CaseIterable, Coda
     /// The request continues without sign-on.
     case doNotHandle = "DoNotHandle"
 }
+
+extension ExtensionConfiguration {
+    /// Sentences about values that can be used and are probably mistakes.
+    package var warnings: [String] {
+        [Self.caseWarning(realm: realm)].compactMap(\.self) + hosts.filter(\.isPublicSuffix).map(\.publicSuffixWarning)
+    }
+
+    /// The sentence about a realm that is not in upper case; nil for one that is.
+    package static func caseWarning(realm: String) -> String? {
+        guard realm != realm.uppercased() else { return nil }
+        return "The realm \(realm.debugDescription) is not in upper case. Most realms are, and case matters: check whether "
+            + "\(realm.uppercased()) is meant."
+    }
+}

@@ -39,7 +39,8 @@ extension ServingAgent {
     /// Removes the service tickets and the exchanges of principals that have signed out.
     func forgetSignedOut(_ api: AgentAPIServer) async {
         current.value.forgetServiceTickets()
-        guard let list = try? await current.value.sessions() else { return }
+        // Reading the caches costs more than a change of one, and most changes find no exchange.
+        guard api.api.exchanges.count > 0, let list = try? await current.value.sessions() else { return }
         api.api.exchanges.removeStale(signedIn: Set(list.sessions.filter(\.isSignedIn).map(\.principal.description)))
     }
 }

@@ -43,7 +43,7 @@ import Testing
         try await withProtectedWebServer(realm: realm, kind.options) { server in
             let body = method == "POST" ? String(repeating: "x", count: 200_000) : nil
             let cache = try await realm.signedInCache()
-            var arguments = ["-sS", "--max-time", "20", "--negotiate", "-u", ":", "-w", "%{http_code}"]
+            var arguments = ["-sS", "--max-time", "120", "--negotiate", "-u", ":", "-w", "%{http_code}"]
             // curl 7.88 fails with a stream error if an upload over HTTP/2 is challenged.
             if body != nil { arguments += ["--http1.1"] }
             if kind.options.usesTLS { arguments += ["--cacert", server.certificatePath] }

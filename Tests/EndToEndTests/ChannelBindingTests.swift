@@ -69,7 +69,7 @@ import Testing
         try await withAcceptorServer(realm: realm, options) { server in
             let cache = try await realm.signedInCache()
             let arguments = [
-                "-sS", "--max-time", "20", "--cacert", identity.certificatePath, "--negotiate", "-u", ":", "-w", "%{http_code}",
+                "-sS", "--max-time", "120", "--cacert", identity.certificatePath, "--negotiate", "-u", ":", "-w", "%{http_code}",
             ]
             let reply = try await realm.run(
                 "curl",

@@ -9,7 +9,7 @@ import Testing
 ///
 /// - Parameter user: The user to run it as, if not this one.
 func curl(_ arguments: [String], user: String? = nil) async throws -> String {
-    let words = ["curl", "-sS", "--max-time", "30"] + arguments
+    let words = ["curl", "-sS", "--max-time", "120"] + arguments
     let command = user.map { ["setpriv", "--reuid=\($0)", "--regid=nogroup", "--clear-groups"] + words } ?? words
     let result = try await Subprocess.run(
         .name(command[0]),

@@ -103,6 +103,6 @@ extension TestRealm {
     /// Runs curl with a fixed time limit and without a proxy.
     func curl(_ arguments: [String], cache: String? = nil, input: String? = nil) async throws -> CommandResult {
         let extra = ["no_proxy": "*", "KRB5CCNAME": cache ?? "MEMORY:"]
-        return try await run("curl", ["-s", "--max-time", "20"] + arguments, environment: extra, input: input)
+        return try await run("curl", ["-s", "--max-time", "120"] + arguments, environment: extra, input: input)
     }
 }

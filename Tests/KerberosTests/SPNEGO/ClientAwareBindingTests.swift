@@ -33,7 +33,7 @@ import Testing
             "KRB5_CONFIG": try configuration(isAware: isAware), "KRB5CCNAME": try await realm.signIn().cache.rawValue, "no_proxy": "*",
         ]
         try await withAcceptorServer(realm: realm, .init(channelBindings: policy)) { server in
-            let arguments = ["-sS", "--max-time", "20", "--negotiate", "-u", ":", server.url]
+            let arguments = ["-sS", "--max-time", "120", "--negotiate", "-u", ":", server.url]
             let reply = try await realm.run("curl", arguments, environment: variables)
             #expect(reply.output == (refusal == nil ? "Hello alice@EXAMPLE.TEST\n" : "who are you?\n"), "\(reply.errors)")
             let request = try #require(server.requests.first)

@@ -127,7 +127,7 @@ struct RunningAgent: Sendable {
     func curl(_ arguments: [String], input: String? = nil) async throws -> (status: Int, body: String) {
         let result = try await realm.run(
             "curl",
-            ["--silent", "--show-error", "--max-time", "20", "--unix-socket", socketPath, "--write-out", "\n%{http_code}"] + arguments,
+            ["--silent", "--show-error", "--max-time", "120", "--unix-socket", socketPath, "--write-out", "\n%{http_code}"] + arguments,
             environment: [:],
             input: input
         )

@@ -27,7 +27,7 @@ struct AgentAccessTests {
 
     private func curl(_ words: [String], as user: UInt32? = nil) async throws -> (status: String, body: String) {
         let identity = user.map { ["setpriv", "--reuid=\($0)", "--regid=\($0)", "--clear-groups"] } ?? []
-        let options = ["--silent", "--max-time", "60", "--unix-socket", "\(station.runtime)/agent.sock", "--write-out", "\n%{http_code}"]
+        let options = ["--silent", "--max-time", "120", "--unix-socket", "\(station.runtime)/agent.sock", "--write-out", "\n%{http_code}"]
         let lines = try await station.run(identity + ["curl"] + options + words).output.components(separatedBy: "\n")
         return (lines.last ?? "", lines.dropLast().joined(separator: "\n"))
     }

@@ -32,7 +32,7 @@ import Testing
         let field = try #require(heads.last?.firstMatch(of: /Authorization: Negotiate [A-Za-z0-9+\/=]+/)).output
         func replay(_ policy: AcceptorServerOptions.BindingPolicy) async throws -> (page: String, request: AcceptorServer.Request) {
             try await withAcceptorServer(realm: station.realm, .init(identity: identity, channelBindings: policy)) { server in
-                let arguments = ["-sS", "--max-time", "20", "--cacert", identity.certificatePath, "-H", "@-", server.url]
+                let arguments = ["-sS", "--max-time", "120", "--cacert", identity.certificatePath, "-H", "@-", server.url]
                 let result = try await station.run(["curl"] + arguments, input: "\(field)\n")
                 return (result.output, try #require(server.requests.last))
             }

@@ -52,13 +52,13 @@ struct Gateway {
     func curl(_ paths: [String], _ options: String...) async throws -> CommandResult {
         let pages = paths.map { "http://gateway\($0)" }
         return try await station.run(
-            ["curl", "-sS", "--max-time", "20", "--unix-socket", socket, "--write-out", "%{http_code}\\n"] + options + pages
+            ["curl", "-sS", "--max-time", "120", "--unix-socket", socket, "--write-out", "%{http_code}\\n"] + options + pages
         )
     }
 
     /// The HTTP status of a page; nil if there is no reply.
     func status(_ path: String, _ options: String...) async throws -> Int? {
-        let words = ["curl", "-s", "--max-time", "20", "--unix-socket", socket, "-o", "/dev/null", "-w", "%{http_code}"]
+        let words = ["curl", "-s", "--max-time", "120", "--unix-socket", socket, "-o", "/dev/null", "-w", "%{http_code}"]
         let result = try await station.run(words + options + ["http://gateway\(path)"])
         return result.exitStatus == 0 ? Int(result.output) : nil
     }

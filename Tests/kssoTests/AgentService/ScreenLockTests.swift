@@ -92,7 +92,7 @@ struct ScreenLockTests {
         try await withAgent("ScreenLockedBehavior: \(behavior)\n") { service, _ async throws in
             func ask() async throws -> CommandResult {
                 try await station.run([
-                    "curl", "-sS", "--max-time", "60", "--unix-socket", "\(station.runtime)/agent.sock", "-H",
+                    "curl", "-sS", "--max-time", "120", "--unix-socket", "\(station.runtime)/agent.sock", "-H",
                     "Content-Type: application/json", "-d", "{\"url\":\"http://localhost/\"}", "http://agent/v1/authorize",
                 ])
             }

@@ -97,7 +97,7 @@ struct SocketActivationTests {
         let api = "\(folder)/agent.sock"
         let kcm = "\(folder)/kcm.sock"
         let end = try await whileActivated(sockets: [api]) { notifications in
-            let reply = try await station.run(["curl", "-sS", "--max-time", "20", "--unix-socket", api, "http://agent/v1/status"])
+            let reply = try await station.run(["curl", "-sS", "--max-time", "120", "--unix-socket", api, "http://agent/v1/status"])
             #expect(reply.exitStatus == 0 && reply.output.hasPrefix("{"), "\(reply)")
             #expect(try inode(kcm) != nil)
             #expect(try await station.ksso("agent", "stop").exitStatus == 0)
@@ -164,7 +164,7 @@ struct SocketActivationTests {
         let other = "\(folder)/other.sock"
         let end = try await whileActivated(sockets: [other]) { _ in
             // The agent inherits the connection and never replies.
-            let reply = try await station.run(["curl", "-s", "--max-time", "20", "--unix-socket", other, "http://agent/"])
+            let reply = try await station.run(["curl", "-s", "--max-time", "120", "--unix-socket", other, "http://agent/"])
             #expect(reply.exitStatus != 0)
             // The connection closes before the agent prints the reason and exits.
             try await eventually { visibleStates(of: "\(station.directory)/bin/ksso", in: station.directory).isEmpty }

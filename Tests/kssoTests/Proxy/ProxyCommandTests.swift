@@ -31,7 +31,7 @@ struct ProxyCommandTests {
 
     /// Fetches a page with a curl that knows only the proxy.
     private func curl(_ arguments: [String] = [], _ page: String, through proxy: String) async throws -> CommandResult {
-        let options = ["-sS", "--max-time", "30", "--noproxy", "", "--proxy", "http://\(proxy)", "-w", "%{http_code} %{http_connect}"]
+        let options = ["-sS", "--max-time", "120", "--noproxy", "", "--proxy", "http://\(proxy)", "-w", "%{http_code} %{http_connect}"]
         return try await station.run(["curl"] + options + arguments + [web.url + page])
     }
 
@@ -234,7 +234,7 @@ struct ProxyCommandTests {
             try await body {
                 // curl 7.88 reaches no proxy at a Unix socket, but it can send what it would send to one.
                 try await station.run([
-                    "curl", "-sS", "--max-time", "30", "--unix-socket", socket, "--request-target", "\(web.url)/open", web.url,
+                    "curl", "-sS", "--max-time", "120", "--unix-socket", socket, "--request-target", "\(web.url)/open", web.url,
                 ])
             }
         }

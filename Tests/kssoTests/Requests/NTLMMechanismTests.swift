@@ -76,7 +76,7 @@ struct NTLMMechanismTests {
 
     /// The token that curl sends, with every mechanism that GSSAPI offers.
     private func curl(_ url: String, _ server: ScriptedServer) async throws -> [UInt8] {
-        let arguments = ["curl", "-sS", "--max-time", "20", "--negotiate", "-u", ":", url]
+        let arguments = ["curl", "-sS", "--max-time", "120", "--negotiate", "-u", ":", url]
         let count = server.requests.count
         _ = try await station.run(arguments, environment: environment)
         return try #require(server.heads.dropFirst(count).compactMap(\.negotiateToken).first)

@@ -39,6 +39,7 @@ check: packages
 	Examples/agent-client/check .build/release/ksso
 	Examples/login-prompt/check .build/release/ksso
 	$(MAKE) examples KSSO=.build/release/ksso
+	KSSO=.build/release/ksso Benchmarks/run instructions
 	Fuzzing/run 60
 	LSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/leak-sanitizer-suppressions" $(SANITIZED) --sanitize=address --scratch-path .build-address
 	TSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/thread-sanitizer-suppressions" \

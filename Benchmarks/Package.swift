@@ -74,6 +74,17 @@ let package = Package(
             resources: [.copy("peers.sh")]
         ),
         .executableTarget(
+            name: "InstructionBenchmark",
+            dependencies: [
+                "BenchmarkSupport",
+                "CFloor",
+                .product(name: "HTTPNegotiate", package: "swift-kerberos-sso"),
+                .product(name: "Kerberos", package: "swift-kerberos-sso"),
+                .product(name: "KerberosSSO", package: "swift-kerberos-sso"),
+                .product(name: "KerberosTesting", package: "swift-kerberos-sso"),
+            ]
+        ),
+        .executableTarget(
             name: "ProxyBenchmark",
             dependencies: [
                 "BenchmarkSupport",

@@ -16,10 +16,12 @@ package struct BackgroundProcess: Sendable {
     ///   - command: The program and its arguments.
     ///   - environment: All variables of the program.
     ///   - logPath: The file to which its output is appended.
+    ///   - exitLimit: How long it may take to exit.
     nonisolated(nonsending) package static func with<R>(
         _ command: [String],
         environment: [String: String],
         logPath: String,
+        exitLimit: Duration = .seconds(2),
         _ body: nonisolated(nonsending) (BackgroundProcess) async throws -> R
     ) async throws -> R {
         let options: FileDescriptor.OpenOptions = [.create, .append, .closeOnExec]
@@ -42,7 +44,7 @@ package struct BackgroundProcess: Sendable {
             } catch {
                 result = .failure(error)
             }
-            await execution.teardown(using: [.gracefulShutDown(allowedDurationToNextStep: .seconds(2))])
+            await execution.teardown(using: [.gracefulShutDown(allowedDurationToNextStep: exitLimit)])
         }
         guard let result else { throw CancellationError() }
         return try result.get()

@@ -10,7 +10,7 @@ struct InteroperabilityMITTests {
     @Test("MIT KDC", arguments: InteroperabilityCell.all)
     func `greets`(cell: InteroperabilityCell) async throws {
         let realm = try #require(TestRealm.current)
-        #expect(try await cell.greeting(of: realm, password: "secret") == "Hello alice@EXAMPLE.TEST\n")
+        #expect(try await cell.greeting(of: realm, with: .password("secret")) == "Hello alice@EXAMPLE.TEST\n")
     }
 }
 
@@ -20,7 +20,7 @@ struct InteroperabilityFASTTests {
     @Test("KDC that demands FAST", arguments: InteroperabilityCell.all)
     func `greets`(cell: InteroperabilityCell) async throws {
         let realm = try #require(TestRealm.current)
-        let greeting = try await cell.greeting(of: realm, password: "secret", settings: "ArmorCache: \(realm.armorCache())")
+        let greeting = try await cell.greeting(of: realm, with: .password("secret"), settings: "ArmorCache: \(realm.armorCache())")
         #expect(greeting == "Hello alice@EXAMPLE.TEST\n")
     }
 
@@ -44,14 +44,24 @@ private struct ProxiedRealmTrait: SuiteTrait, TestScoping {
         let options = TestRealmOptions(users: ["alice": "secret"], services: ["HTTP/localhost"], pluginDirectory: plugins)
         try await withTestRealm(options) { realm in
             try await withKDCProxy(realm: realm) { proxy in
-                let path = "\(realm.directory)/proxied.conf"
-                try proxy.configurationWithoutKDC().write(toFile: path, atomically: true, encoding: .utf8)
-                let setting = "  preferredKDCs: ['\(proxy.url.replacing("https:", with: "kkdcp:"))']"
-                try await Self.$setting.withValue(setting) {
-                    let existing = ExistingRealm(realm.name, configurationPath: path, keytabPath: realm.keytabPath)
-                    try await withExistingRealm(existing) { _ in try await function() }
+                try await proxy.replacingKDC(of: realm) { setting in
+                    try await Self.$setting.withValue(setting) { try await function() }
                 }
             }
+        }
+    }
+}
+
+extension KDCProxy {
+    /// Runs a closure with a realm whose KDC only the proxy reaches.
+    ///
+    /// - Parameter body: The closure, which receives the setting of a profile that names the proxy.
+    func replacingKDC(of realm: TestRealm, _ body: (String) async throws -> Void) async throws {
+        let path = "\(realm.directory)/proxied-\(UUID().uuidString).conf"
+        try configurationWithoutKDC().write(toFile: path, atomically: true, encoding: .utf8)
+        let existing = ExistingRealm(realm.name, configurationPath: path, keytabPath: realm.keytabPath)
+        try await withExistingRealm(existing) { _ in
+            try await body("  preferredKDCs: ['\(url.replacing("https:", with: "kkdcp:"))']")
         }
     }
 }
@@ -65,7 +75,7 @@ struct InteroperabilityProxyTests {
     @Test("KDC proxy", arguments: InteroperabilityCell.all)
     func `greets`(cell: InteroperabilityCell) async throws {
         let realm = try #require(TestRealm.current)
-        let greeting = try await cell.greeting(of: realm, password: "secret", settings: ProxiedRealmTrait.setting)
+        let greeting = try await cell.greeting(of: realm, with: .password("secret"), settings: ProxiedRealmTrait.setting)
         #expect(greeting == "Hello alice@EXAMPLE.TEST\n")
     }
 }
@@ -80,7 +90,7 @@ struct InteroperabilityADTests {
     @Test("Samba AD", arguments: InteroperabilityCell.all)
     func `greets`(cell: InteroperabilityCell) async throws {
         let realm = try #require(TestRealm.current)
-        let greeting = try await cell.greeting(of: realm, password: try ActiveDirectoryTrait.password())
+        let greeting = try await cell.greeting(of: realm, with: .password(try ActiveDirectoryTrait.password()))
         #expect(greeting == "Hello alice@\(realm.name)\n")
     }
 }

@@ -8,7 +8,10 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "agent-client",
-            dependencies: [.product(name: "SSOAgentClient", package: "swift-kerberos-sso")]
+            dependencies: [
+                .product(name: "HTTPNegotiate", package: "swift-kerberos-sso"),
+                .product(name: "SSOAgentClient", package: "swift-kerberos-sso"),
+            ]
         )
     ]
 )

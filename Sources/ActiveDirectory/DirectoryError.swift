@@ -21,6 +21,8 @@ public struct DirectoryError: Error, Sendable {
         public static let tlsFailed = Code(rawValue: "tlsFailed")
         /// The directory has no such account, or does not show it.
         public static let unknownAccount = Code(rawValue: "unknownAccount")
+        /// The task was canceled.
+        public static let canceled = Code(rawValue: "canceled")
         /// Another failure.
         public static let other = Code(rawValue: "other")
     }

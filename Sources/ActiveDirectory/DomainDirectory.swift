@@ -65,8 +65,8 @@ public struct DomainDirectory: Sendable {
         try Principal("ldap/\(host)/\(realm.lowercased())@\(realm)")
     }
 
-    /// Reads a principal's account, from the first controller that answers; at most three are tried. Returns at once if the task is
-    /// canceled.
+    /// Reads a principal's account, from the first controller that answers; at most three are tried. Throws `canceled` at once if
+    /// the task is canceled.
     ///
     /// - Parameters:
     ///   - principal: A principal of the realm, as the KDC names it.
@@ -106,7 +106,7 @@ public struct DomainDirectory: Sendable {
             let ticket = try await client.serviceTicket(for: try service(at: host), in: cache)
             return try await client.initiatorCredential(for: ticket, from: cache, offersProtection: !options.requiresTLS)
         } catch {
-            throw DirectoryError(.noTicket, subject: host, message: error.message, cause: error)
+            throw DirectoryError(error.code == .canceled ? .canceled : .noTicket, subject: host, message: error.message, cause: error)
         }
     }
 
@@ -128,6 +128,7 @@ public struct DomainDirectory: Sendable {
             }
         }
         guard let result else {
+            if Task.isCancelled { throw DirectoryError(.canceled, subject: host, message: "canceled.") }
             let message = "the controller did not answer all requests within \(options.limit * 3). Check the network, and try again."
             throw DirectoryError(.unreachable, subject: host, message: message)
         }

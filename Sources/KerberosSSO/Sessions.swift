@@ -136,12 +136,12 @@ extension SingleSignOn {
     ///
     /// - Parameters:
     ///   - session: The session to refresh.
-    ///   - prompter: Asks for the PIN of a certificate that requires one; nil asks no one.
+    ///   - prompt: Asks for the PIN of a certificate that requires one; nil asks no one.
     /// - Throws: `KerberosError`; `notInteractive` if the ticket cannot be acquired without a person, `noCredentials` if the session has
     ///   ended.
     @discardableResult
-    public func refresh(_ session: Session, prompter: (any Prompter)? = nil) async throws(KerberosError) -> Session {
-        try await engine.refresh(session, prompter: prompter)
+    public func refresh(_ session: Session, prompt: (any Prompter)? = nil) async throws(KerberosError) -> Session {
+        try await engine.refresh(session, prompter: prompt)
     }
 
     /// Ends the sessions of a principal and destroys their tickets. Also removes its stored password (``Settings/secretStore``), because

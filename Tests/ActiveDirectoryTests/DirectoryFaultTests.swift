@@ -9,7 +9,11 @@ import Testing
 /// Servers that are found where a controller should be, with a ticket of a real KDC.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["ldap/127.0.0.1/example.test"])) struct DirectoryFaultTests {
     /// The error of reading alice's account at a port of this machine.
-    private func failure(port: UInt16, requiresTLS: Bool = false) async throws -> DirectoryError? {
+    private func failure(
+        port: UInt16,
+        requiresTLS: Bool = false,
+        limit: Duration = .milliseconds(300)
+    ) async throws -> DirectoryError? {
         let realm = try #require(TestRealm.current)
         let client = KerberosClient(realm.configuration)
         let alice = try Principal("alice@EXAMPLE.TEST")
@@ -21,7 +25,7 @@ import Testing
         )
         var options = DomainDirectory.Options()
         options.port = port
-        options.limit = .milliseconds(300)
+        options.limit = limit
         options.requiresTLS = requiresTLS
         let directory = DomainDirectory(realm: "EXAMPLE.TEST", controllers: ["127.0.0.1"], options: options)
         do throws(DirectoryError) {
@@ -48,6 +52,20 @@ import Testing
         server.stop()
         let error = try #require(try await failure(port: server.port))
         #expect(error.code == .unreachable, "\(error)")
+    }
+
+    @Test(.enabled(if: DomainDirectory.isAvailable, "libldap is not installed"))
+    func `a canceled reading is no failure of the network`() async throws {
+        let (questions, question) = AsyncStream.makeStream(of: Void.self)
+        let server = try FaultyController { connection in
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while recv(connection, &buffer, buffer.count, 0) > 0 { question.yield() }
+        }
+        defer { server.stop() }
+        let reading = Task { try await failure(port: server.port, limit: .seconds(20)) }
+        for await _ in questions { break }
+        reading.cancel()
+        #expect(try await reading.value?.code == .canceled)
     }
 
     /// Proves that it has the key, and answers that more is to come.

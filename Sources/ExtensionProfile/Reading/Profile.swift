@@ -46,6 +46,7 @@ public struct Profile: Sendable, Hashable {
     package init(contentsOf path: String) throws(ProfileError) { try self.init(contentsOf: path, policy: .none) }
 
     /// Parses a profile's contents; `source` is the name that messages and reasons use. The default policy requires no signature.
+    /// May block: if the data is signed, runs the machine's `openssl`.
     ///
     /// Throws a ``ProfileError`` if it is not a profile, has a fault in a key that has an effect, or is refused by the policy.
     public init(data: Data, source: String, policy: ProfilePolicy = .none) throws(ProfileError) {
@@ -67,12 +68,14 @@ public struct Profile: Sendable, Hashable {
         }
     }
 
-    /// Reports on every key, even if the profile has faults; see ``ProfileReport/check(data:source:policy:)`` for what it throws.
+    /// Reports on every key, even if the profile has faults; see ``ProfileReport/check(data:source:policy:)`` for what it throws and when it
+    /// blocks.
     public static func check(data: Data, source: String) throws(ProfileError) -> ProfileReport {
         try ProfileReport.check(data: data, source: source)
     }
 
-    /// Reports on every key of a file; see ``ProfileReport/check(data:source:policy:)`` for what it throws.
+    /// Reports on every key of a file, which it reads on the caller's thread; see ``ProfileReport/check(data:source:policy:)`` for what it
+    /// throws and when it blocks.
     public static func check(contentsOf path: String) throws(ProfileError) -> ProfileReport {
         try ProfileReport.check(contentsOf: path)
     }

@@ -23,7 +23,7 @@ public struct ProfileReport: Sendable, Hashable {
 
     init(source: String) { self.source = source }
 
-    /// Reports on a profile's contents.
+    /// Reports on a profile's contents. May block: if the data is signed, runs the machine's `openssl`.
     ///
     /// Throws a ``ProfileError`` only if there are no keys to report on: the file is empty, too large or encrypted, has a signature that
     /// does not match or cannot be verified, or is neither a property list nor YAML.
@@ -31,7 +31,8 @@ public struct ProfileReport: Sendable, Hashable {
         try ProfileReader(data: data, source: source, policy: policy).report
     }
 
-    /// Reports on a file. Throws as ``check(data:source:policy:)`` does, and if the file cannot be read.
+    /// Reports on a file, which it reads on the caller's thread. Blocks and throws as ``check(data:source:policy:)`` does, and throws if the
+    /// file cannot be read.
     public static func check(contentsOf path: String, policy: ProfilePolicy = .none) throws(ProfileError) -> ProfileReport {
         try check(data: ProfileFile.read(path: path), source: path, policy: policy)
     }

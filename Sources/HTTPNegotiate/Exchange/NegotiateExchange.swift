@@ -17,7 +17,7 @@ public import SignOnPolicy
 ///
 /// ```swift
 /// var exchange = NegotiateExchange(challenger: .proxy, opensTunnel: true)          // a CONNECT
-/// exchange.receive(status: 407, challenges: ["Negotiate"])                         // .begin
+/// let action = exchange.receive(status: 407, challenges: ["Negotiate"])            // .begin
 /// ```
 public struct NegotiateExchange: Sendable {
     /// What the caller must do next.

@@ -60,8 +60,11 @@ package enum ConfigurationBoolean {
 
 extension KerberosClient {
     /// The realm that `[domain_realm]` of the configuration gives for a host (`krb5_get_host_realm`); nil leaves the choice to the KDC.
+    /// Queries DNS if krb5.conf sets `dns_lookup_realm`.
+    ///
+    /// - Throws: ``KerberosError``; `kdcUnreachable` after the default deadline.
     public func configuredRealm(ofHost host: String) async throws(KerberosError) -> String? {
-        try await performOnNetwork(subject: host, deadline: nil) { context, _ throws(KerberosError) in  // may query DNS, if configured
+        try await performOnNetwork(subject: host, deadline: nil) { context, _ throws(KerberosError) in
             var realms: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
             guard krb5_get_host_realm(context.raw, host, &realms) == 0, let realms else { return nil }
             defer { krb5_free_host_realm(context.raw, realms) }

@@ -6,7 +6,8 @@ public import KerberosEngine
 /// service can read.
 ///
 /// Stores none itself. After the KDC refuses a password or its principal signs out, the file is ignored until systemd delivers another one,
-/// that is, until the service is restarted. If the kernel has no keyring to record this, the file is ignored until the process exits.
+/// that is, until the service is restarted. If the kernel has no keyring to record this, a refused password is ignored until the process
+/// exits, and a sign-out throws `secretStoreUnusable`: the tickets are destroyed, but the next request signs in again.
 public struct CredentialsDirectoryStore: SecretStore {
     private let directory: String
 
@@ -46,6 +47,8 @@ public struct CredentialsDirectoryStore: SecretStore {
     }
 
     /// Makes this store ignore the present file.
+    ///
+    /// - Throws: `KerberosError`, `secretStoreUnusable`, if the kernel cannot record that.
     @discardableResult
     public func remove(_ principal: Principal) async throws(KerberosError) -> Bool {
         guard let file = try open(principal) else { return false }

@@ -16,8 +16,9 @@ internal import Synchronization
 /// request.
 ///
 /// When the agent's profiles change, its next response says so and the client loads the new configurations. Because no request is sent for
-/// an ignored host, the client then checks the configurations in the background, at most every five seconds. A host that a profile starts
-/// to cover is therefore handled from the second request on.
+/// an ignored host, the client then checks the configurations in the background: at most every five seconds, and less often while they stay
+/// the same, down to about every twenty minutes. A host that a profile starts to cover is handled after the next check, or after the next
+/// response of the agent to another request.
 public final class AgentClient: CredentialExtension {
     /// What the client knows about the agent's configurations.
     private enum Knowledge {
@@ -46,12 +47,7 @@ public final class AgentClient: CredentialExtension {
     }
 
     /// Creates a client that has not contacted the agent yet. Until it has, ``decision(for:)`` ignores every host: see
-    /// ``connect(socketPath:agentUser:fallback:)``.
-    ///
-    /// - Parameters:
-    ///   - socketPath: The path of the agent's socket; nil means `agent.sock` in `$KSSO_RUNTIME_DIR` or its default.
-    ///   - agentUser: The ID of the agent's user, if it is not this process's user. A socket of any other user except root is refused.
-    ///   - fallback: The extension to use while no agent is running; nil means that calls throw `agentNotRunning`.
+    /// ``connect(socketPath:agentUser:fallback:)``, which has the same parameters.
     package convenience init(socketPath: String? = nil, agentUser: UInt32? = nil, fallback: (any CredentialExtension)? = nil) {
         self.init(socketPath: socketPath, agentUser: agentUser, fallback: fallback, recheckInterval: .seconds(5))
     }
@@ -66,6 +62,11 @@ public final class AgentClient: CredentialExtension {
 
     /// Creates a client and loads the agent's configurations, so that it can decide without a request.
     ///
+    /// - Parameters:
+    ///   - socketPath: The path of the agent's socket; nil means `agent.sock` in `$KSSO_RUNTIME_DIR` or its default.
+    ///   - agentUser: The ID of the agent's user, if it is not this process's user. A socket of any other user except root is refused.
+    ///   - fallback: The extension that decides and authorizes while no agent is running; nil means that these calls throw
+    ///     `agentNotRunning`, as all others do in any case.
     /// - Throws: `AuthorizationError`; `agentNotRunning` if no agent is running and there is no fallback.
     public static func connect(
         socketPath: String? = nil,

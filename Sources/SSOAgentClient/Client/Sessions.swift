@@ -18,7 +18,8 @@ extension AgentClient {
     /// Renews tickets, or reacquires them with keytabs, stored passwords or certificates without a PIN. It never prompts.
     ///
     /// - Returns: The sessions that were refreshed.
-    /// - Throws: `AuthorizationError` if no session could be refreshed.
+    /// - Throws: `AuthorizationError` if no session could be refreshed, with the code of a `KerberosError`, such as `noCredentials` if there
+    ///   is none.
     @discardableResult
     public func refresh(_ principal: String? = nil, realm: String? = nil) async throws(AuthorizationError) -> [StatusDocument.Session] {
         let reply: SessionsReply = try await post(AgentPath.refresh, SessionSelection(principal: principal, realm: realm))
@@ -31,7 +32,7 @@ extension AgentClient {
     ///   - principal: The principal; nil means all principals.
     ///   - realm: The realm for a name without one; without a principal, only sessions of this realm end.
     ///   - all: Whether to destroy tickets acquired by other programs as well.
-    /// - Throws: `AuthorizationError`.
+    /// - Throws: `AuthorizationError`, with the code of a `KerberosError` if the caches cannot be changed.
     @discardableResult
     public func logout(_ principal: String? = nil, realm: String? = nil, all: Bool = false) async throws(AuthorizationError)
         -> SignOutDocument

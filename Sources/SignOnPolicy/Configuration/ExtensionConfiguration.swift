@@ -27,7 +27,8 @@ public struct ExtensionConfiguration: Sendable, Hashable, Codable {
     public var proxyHosts: [HostRule] = []
     /// The service principals of origins that do not use `HTTP/host`: `ServicePrincipals`.
     public var servicePrincipals: [Origin: String] = [:]
-    /// The proxies that `ksso proxy run` sends requests through, best first: `ProxyServers`. Empty connects directly.
+    /// The proxies that `ksso proxy run` sends requests through, best first: `ProxyServers`. Without them and
+    /// ``proxyAutoConfigURL``, the variables `http_proxy` and `https_proxy` of its process apply.
     public var proxyServers: [ProxyAddress] = []
     /// The URL of the PAC file by which `ksso proxy run` selects proxies: `ProxyAutoConfigURL`.
     public var proxyAutoConfigURL: String?

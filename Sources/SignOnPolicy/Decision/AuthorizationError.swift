@@ -73,7 +73,7 @@ public struct AuthorizationError: Error, Sendable, CustomStringConvertible {
 extension AuthorizationError.Code {
     /// No agent listens at the socket.
     public static let agentNotRunning = AuthorizationError.Code(rawValue: "agentNotRunning")
-    /// The agent closed the connection before it answered, or its answer is not understood by this version.
+    /// The agent closed the connection before it answered, its answer is not understood by this version, or its tickets cannot be reached.
     public static let agentUnavailable = AuthorizationError.Code(rawValue: "agentUnavailable")
     /// The agent does not permit this caller to do that.
     public static let forbidden = AuthorizationError.Code(rawValue: "forbidden")

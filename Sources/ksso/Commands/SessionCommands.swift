@@ -117,7 +117,7 @@ struct Refresh: AsyncParsableCommand {
             var failure: CommandFailure?
             for session in sessions {
                 do {
-                    let renewed = try await sso.refresh(session, prompter: prompter)
+                    let renewed = try await sso.refresh(session, prompt: prompter)
                     if !quiet { Console.print("\(renewed.principal) is signed in until \(renewed.ticketExpires.localText).") }
                 } catch {
                     if let earlier = failure { earlier.report() }

@@ -96,8 +96,9 @@ def kerberos_login(kerberos_realm, kerberos_ccache):
 
 @pytest.fixture
 def _kerberos_fault(request, kerberos_realm):
-    marker = request.node.get_closest_marker("kerberos_fault")
-    kerberos_realm.fault(*map(str, marker.args))
+    # Those of the class or the module first, so that the test's own ones replace them.
+    for marker in reversed(list(request.node.iter_markers("kerberos_fault"))):
+        kerberos_realm.fault(*map(str, marker.args))
     yield
     kerberos_realm.fault("pass")
 
@@ -119,6 +120,8 @@ def _arguments(config, items):
         services += [marker.args[0] for marker in item.iter_markers("kerberos_service")]
 
     arguments = shlex.split(config.getini("kerberos_arguments"))
+    if "--" in arguments:
+        raise pytest.UsageError("kerberos_arguments names a command after --; the plugin needs the realm without one.")
     plan = config.getini("kerberos_plan")
     if plan:
         if users or services:

@@ -49,14 +49,27 @@ package enum Console {
         }
     }
 
-    /// Writes data, and exits as for a broken pipe if the reader has closed the output.
+    /// Writes data. Exits as for a broken pipe if the reader has closed the output, and reports any other failure, such as a full disk.
     package static func write(_ data: Data, to handle: FileHandle) {
         do {
             try handle.write(contentsOf: data)
         } catch {
+            let code = systemCode(of: error)
+            if code != EPIPE { report("the output cannot be written\(reason(of: error)).") }
             // Exits without cleanup, as at every end of a command, because libkrb5's cleanup destroys locks that a call may still hold.
-            _exit(ExitStatus.brokenPipe.rawValue)
+            _exit((code == EPIPE ? ExitStatus.brokenPipe : .failed).rawValue)
         }
+    }
+
+    /// The system's reason for an error of Foundation, in parentheses after a space; empty if there is none.
+    package static func reason(of error: any Error) -> String {
+        systemCode(of: error).map { " (\(String(cString: strerror($0))))" } ?? ""
+    }
+
+    private static func systemCode(of error: any Error) -> Int32? {
+        guard let underlying = (error as NSError).userInfo[NSUnderlyingErrorKey] as? any Error else { return nil }
+        let cause = underlying as NSError
+        return cause.domain == NSPOSIXErrorDomain ? Int32(cause.code) : nil
     }
 
     /// Prints a diagnostic: `ksso: …`.

@@ -38,6 +38,7 @@ public struct Principal: Hashable, Sendable {
     package init(typed text: String, defaultRealm: String? = nil) throws(KerberosError) {
         guard text.escapedCharacters.allSatisfy({ #"/@\ "#.utf8.contains($0) }) else { throw Self.malformedBackslash(text, defaultRealm) }
         try self.init(text, defaultRealm: defaultRealm)
+        guard !realm.isEmpty else { throw Self.malformed(text) }
     }
 
     /// The same name in another realm.

@@ -94,7 +94,7 @@ final class Renewal: Sendable {
     ///
     /// - Throws: `KerberosError`; `notInteractive` if the ticket is not renewable, or no longer.
     func renew(_ session: Session) async throws(KerberosError) -> Session {
-        guard session.isSignedIn else { throw .notSignedIn(session.principal) }
+        guard session.isSignedIn else { throw .expired(session.principal) }
         guard let limit = session.renewUntil, limit > tickets.store.now, session.ticketGrantingTicket.isRenewable else {
             throw .needsPerson(session.principal)
         }

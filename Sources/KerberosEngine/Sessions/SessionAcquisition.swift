@@ -32,7 +32,8 @@ struct SessionAcquisition: Sendable {
         if mayAsk { return try await signIns.sessionByAsking(wanted ?? found?.principal, realm: flight.realm) }
         if flight.mayAsk { signIns.prompts.promptUnavailable() }
         if let damage = try await store.damageOfDefaultCache(list) { throw damage }
-        if let principal = wanted ?? found?.principal { throw .notSignedIn(principal) }
+        if let found { throw .expired(found.principal) }
+        if let wanted { throw .notSignedIn(wanted) }
         let isDefault = (try? await signIns.names.defaultPrincipal(realm: nil))?.realm == flight.realm
         throw .notSignedIn(toRealm: flight.realm, isDefault: isDefault)
     }

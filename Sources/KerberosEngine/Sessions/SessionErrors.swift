@@ -11,6 +11,12 @@ extension KerberosError {
         KerberosError(.noCredentials, subject: principal, message: "not signed in. Sign in with: ksso login \(principal)")
     }
 
+    /// The ticket of this principal has expired.
+    package static func expired(_ principal: Principal) -> KerberosError {
+        let name = principal.displayName
+        return KerberosError(.noCredentials, subject: name, message: "the ticket has expired. Sign in again with: ksso login \(name)")
+    }
+
     /// No one is signed in to a realm, or to any realm.
     ///
     /// - Parameter isDefault: Whether a sign-in without a name is in that realm.

@@ -215,7 +215,8 @@ extension KerberosError {
         KerberosError(
             .malformedPrincipal,
             subject: name,
-            message: "no realm is known. Write name@REALM, pass the realm, or install a profile or a krb5.conf with a default realm."
+            message: "no default realm is known. Write name@REALM, pass the realm, or set isDefaultRealm in a profile or default_realm in "
+                + "krb5.conf."
         )
     }
 }

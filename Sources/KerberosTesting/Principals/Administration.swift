@@ -159,10 +159,12 @@ extension TestRealm {
     @discardableResult
     func administer(_ lines: [String]) async throws -> String {
         _ = try center
-        if let line = lines.first(where: { $0.contains { $0.isNewline } }) {
+        // kadmin reads lines as from a terminal, where a control character edits the line or completes a word.
+        if let line = lines.first(where: { $0.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F } }) {
+            let command = line.prefix { $0 != " " }
             throw KerberosTestingError(
                 .invalidArgument,
-                "kadmin reads line by line, but the command \(line.prefix(20))… contains a line break"
+                "A name or password of \(command) contains a control character, such as a tab or a line break, which kadmin cannot read."
             )
         }
         let result = try await Command.require(

@@ -158,7 +158,10 @@ struct RealmFiles: Sendable {
 enum TemporaryFolder {
     /// Returns a unique path in `TMPDIR` or `/tmp`.
     static func newPath() -> String {
-        FileManager.default.temporaryDirectory.appending(path: "kerberos-testing-\(UUID().uuidString)").path
+        // Foundation takes an empty variable for the root directory.
+        let isUnset = ProcessInfo.processInfo.environment["TMPDIR"]?.isEmpty ?? true
+        let folder = isUnset ? URL(filePath: "/tmp") : FileManager.default.temporaryDirectory
+        return folder.appending(path: "kerberos-testing-\(UUID().uuidString)").path
     }
 }
 

@@ -77,11 +77,22 @@ extension DiagnosticStep {
         } catch {
             return .failed(error.description, remedy: "Fix the file; kinit and curl fail because of it too.")
         }
+        // Without a default realm, a host of a profile still has one.
+        if findings.realm == nil, let url = findings.subject.url, case .answer(let plan) = findings.sso.decision(for: url) {
+            findings.realm = plan.realm
+        }
         let names = present.isEmpty ? "there is no krb5.conf, and none is required" : "\(present.joined(separator: ", ")): readable"
         guard let realm = findings.realm else {
+            guard !findings.sso.profiles.isEmpty else {
+                return .failed(
+                    "no realm is known: neither a profile nor krb5.conf sets a default realm.",
+                    remedy: "Install the organization's profile, or specify the realm: ksso doctor EXAMPLE.COM"
+                )
+            }
             return .failed(
-                "no realm is known: neither a profile nor krb5.conf sets a default realm.",
-                remedy: "Install the organization's profile, or specify the realm: ksso doctor EXAMPLE.COM"
+                "no default realm is known: the profiles name several realms, and none has isDefaultRealm.",
+                remedy: "Set isDefaultRealm: true in one of them, or default_realm in krb5.conf; or specify the realm: "
+                    + "ksso doctor EXAMPLE.COM"
             )
         }
         return .ok("\(names); the realm is \(realm)\(credential.map { ", that of the default credential \($0)" } ?? "").")

@@ -21,7 +21,7 @@ struct RealmCommand: AsyncParsableCommand {
             commandName: "fault",
             abstract: "Start a fault between clients and KDC, or end it with pass; runs inside ksso realm run.",
             discussion: """
-                \(NetworkFault.forms)
+                \(NetworkFault.forms.prefix(1).uppercased())\(NetworkFault.forms.dropFirst())
 
                 EXAMPLES:
                   ksso realm fault drop --udp
@@ -46,6 +46,7 @@ struct RealmCommand: AsyncParsableCommand {
         var next: Int?
 
         func validate() throws {
+            if NetworkFault(words: fault) == nil { throw ValidationError("\(NetworkFault.forms)") }
             guard fault == "refuse", next != nil else { return }
             throw ValidationError(
                 "--next cannot be combined with refuse, because no request reaches a closed port. To end the fault: ksso realm fault pass"
@@ -84,6 +85,7 @@ struct RealmCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "clock",
             abstract: "Set the clock of the KDCs, which restarts them; runs inside ksso realm run.",
+            usage: "ksso realm clock <offset> [--realm <realm>]",
             discussion: """
                 EXAMPLES:
                   ksso realm clock +5m
@@ -96,11 +98,17 @@ struct RealmCommand: AsyncParsableCommand {
         @Option(help: "Select this realm; by default the first one.")
         var realm: String?
 
-        func run() async throws {
+        private var parsed: ClockOffsetArgument? {
             let words = offset.filter { $0 != "--" }
-            guard words.count == 1, let offset = ClockOffsetArgument(argument: words[0]) else {
-                throw ValidationError(ClockOffsetArgument.form)
-            }
+            return words.count == 1 ? ClockOffsetArgument(argument: words[0]) : nil
+        }
+
+        func validate() throws {
+            if parsed == nil { throw ValidationError(ClockOffsetArgument.form) }
+        }
+
+        func run() async throws {
+            guard let offset = parsed else { return }
             try await RealmControl.send(RealmOrder(realm: realm, action: .clock(seconds: Int(offset.duration.components.seconds))))
         }
     }

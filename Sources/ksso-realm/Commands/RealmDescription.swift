@@ -78,7 +78,7 @@ enum RealmVariables {
 
     /// Returns a name as the end of a variable's name: in upper case, with `_` for each character that is no ASCII letter or digit.
     static func suffix(_ name: String) -> String {
-        String(name.uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
+        name.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0.uppercased() : "_" }.joined()
     }
 
     /// Returns the suffix of a user's variable. Users of the first realm are named without their realm.

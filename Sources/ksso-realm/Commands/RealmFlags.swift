@@ -68,14 +68,12 @@ struct RealmFlags: ParsableArguments {
         for name in user.map(Self.parts).compactMap(\.realm) + service.compactMap({ Self.realm(of: $0) }) where !names.contains(name) {
             throw ValidationError("there is no realm \(name). Create it with: --realm \(name)")
         }
+        if let name = names.first(where: { !RealmPlan.isRealmName($0) }) {
+            throw ValidationError("--realm: '\(name)' is not a realm name.")
+        }
         if Set(names).count < names.count { throw ValidationError("--realm specifies the same realm twice.") }
-        let users = user.map(Self.parts).map { "\($0.name)@\($0.realm ?? names[0])" }
-        if let repeated = users.first(where: { name in users.count { $0 == name } > 1 }) {
-            throw ValidationError("--user specifies \(repeated) twice.")
-        }
-        for words in trust where RealmTrust(words: words) == nil {
-            throw ValidationError("--trust requires A->B or A<->B, not '\(words)'.")
-        }
+        try checkPrincipals()
+        try checkTrusts()
         if let fault, NetworkFault(words: fault) == nil { throw ValidationError("--fault: \(NetworkFault.forms)") }
         if let listen {
             do throws(KerberosTestingError) { _ = try ListeningAddress(listen) } catch {
@@ -88,6 +86,28 @@ struct RealmFlags: ParsableArguments {
             || certificates || fast || listen != nil
         {
             throw ValidationError("--file cannot be combined with flags for realms, users, services, faults or addresses.")
+        }
+    }
+
+    private func checkPrincipals() throws {
+        for (name, _, password) in user.map(Self.parts) {
+            if name.contains("@") { throw ValidationError("--user: '\(name)' is not a user name; it contains a second @.") }
+            if RealmPlan.hasControlCharacter(password) {
+                throw ValidationError("--user: the password of \(name) contains a control character, which kadmin cannot read.")
+            }
+        }
+        let users = user.map(Self.parts).map { "\($0.name)@\($0.realm ?? names[0])" }
+        let services = service.map { $0.contains("@") ? $0 : "\($0)@\(names[0])" }
+        for (option, principals) in [("--user", users), ("--service", services)] {
+            guard let repeated = principals.first(where: { name in principals.count { $0 == name } > 1 }) else { continue }
+            throw ValidationError("\(option) specifies \(repeated) twice.")
+        }
+    }
+
+    private func checkTrusts() throws {
+        for words in trust {
+            guard RealmTrust(words: words) != nil else { throw ValidationError("--trust requires A->B or A<->B, not '\(words)'.") }
+            if let fault = RealmTrust.fault(ofWords: words, among: names) { throw ValidationError("--trust: \(fault)") }
         }
     }
 
@@ -116,7 +136,7 @@ struct RealmFlags: ParsableArguments {
 
     private func index(of realm: String?) -> Int { realm.flatMap { names.firstIndex(of: $0) } ?? 0 }
 
-    /// Splits NAME:PASSWORD or NAME@REALM:PASSWORD; the password may contain any character.
+    /// Splits NAME:PASSWORD or NAME@REALM:PASSWORD; the password may contain colons.
     private static func parts(_ entry: String) -> (name: String, realm: String?, password: String) {
         let parts = entry.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let password = parts.count > 1 ? parts[1] : ""

@@ -14,7 +14,7 @@ struct RealmRun: AsyncParsableCommand {
         usage: "ksso realm run [--realm R] [--user NAME:PASSWORD]… [--service PRINCIPAL]… [--file PLAN] [-- COMMAND…]",
         discussion: """
             For tests only: passwords are visible in the process list. The realm is removed when the command exits. Exits with the \
-            command's status, or with 127 if a program of the realm is not installed.
+            command's status, or with 127 if it or a program of the realm is not installed.
 
             VARIABLES (in addition to those of krb5):
               KSSO_REALM_URL                the first web server; /hello requires a ticket
@@ -54,8 +54,9 @@ struct RealmRun: AsyncParsableCommand {
     func validate() throws {
         if host != nil, !web { throw ValidationError("--host requires --web.") }
         if keytab != nil, flags.service.isEmpty, flags.file == nil, !web {
-            throw ValidationError("--keytab requires --service.")
+            throw ValidationError("--keytab requires --service, --web or --file.")
         }
+        if command.first?.isEmpty == true { throw ValidationError("COMMAND is empty.") }
         if !command.isEmpty, json || untilInputEnds {
             throw ValidationError("--json and --until-input-ends cannot be combined with COMMAND.")
         }
@@ -87,24 +88,36 @@ struct RealmRun: AsyncParsableCommand {
             }
             plan.add(RealmPlan.WebServer(host: host ?? RealmPlan.WebServer.localHost))
         }
-        do {
-            try plan.checkNames()
-            try plan.checkVariables()
-        } catch {
-            throw CommandFailure(.usage, error.message)
+        do throws(KerberosTestingError) { try plan.checkNames() } catch {
+            throw CommandFailure(.usage, "\(error.message) Its option is --host, or host in the plan.")
         }
+        do throws(KerberosTestingError) { try plan.checkVariables() } catch { throw CommandFailure(.usage, error.message) }
         return plan
     }
 
     private func readPlan(_ file: String) throws -> RealmPlan {
-        guard let data = FileManager.default.contents(atPath: file) else {
-            throw CommandFailure(.failed, "\(file): the file cannot be read.")
+        let bytes: [UInt8]
+        do {
+            // It may be a pipe, whose size is not known.
+            let descriptor = try FileDescriptor.open(FilePath(file), .readOnly, options: .closeOnExec)
+            bytes = try descriptor.closeAfter { try Self.contents(of: descriptor) }
+        } catch {
+            throw CommandFailure(.failed, "\(file): the file cannot be read (\(error)).")
         }
         do {
-            return try RealmPlan(yaml: String(decoding: data, as: UTF8.self))
+            return try RealmPlan(yaml: String(decoding: bytes, as: UTF8.self))
         } catch {
             throw CommandFailure(.failed, lines: "\(file): \(error.message)")
         }
+    }
+
+    private static func contents(of descriptor: FileDescriptor) throws -> [UInt8] {
+        var contents: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while case let count = try buffer.withUnsafeMutableBytes({ try descriptor.read(into: $0) }), count > 0 {
+            contents += buffer[..<count]
+        }
+        return contents
     }
 
     private func start(_ plan: RealmPlan, _ realms: [TestRealm], signal: ProcessSignals) async throws -> Int32 {
@@ -185,7 +198,11 @@ extension RealmRun {
 
             """
         let path = "\(realm.directory)/profile.yaml"
-        try Data(profile.utf8).write(to: URL(fileURLWithPath: path))
+        do {
+            try Data(profile.utf8).write(to: URL(fileURLWithPath: path))
+        } catch {
+            throw CommandFailure(.failed, "\(path): the file cannot be written\(Console.reason(of: error)).")
+        }
         environment["KSSO_PROFILE"] = path
         return environment
     }
@@ -217,7 +234,7 @@ extension RealmRun {
         do {
             try file.write(contentsOf: keys)
         } catch {
-            throw CommandFailure(.failed, "\(path): the file cannot be written.")
+            throw CommandFailure(.failed, "\(path): the file cannot be written\(Console.reason(of: error)).")
         }
     }
 
@@ -280,9 +297,21 @@ extension RealmRun {
             case .exited(let status): return status
             case .signaled(let number): return 128 + number
             }
-        } catch let error as SubprocessError where error.code == .executableNotFound {
-            throw CommandFailure(ExitStatus(rawValue: 127), "\(program): there is no such program.")
+        } catch let error as SubprocessError {
+            throw Self.startFailure(program, error)
         }
+    }
+
+    /// The error of a command that was not started, with the status of a shell: 127 if there is no such program, otherwise 126.
+    private static func startFailure(_ program: String, _ error: SubprocessError) -> CommandFailure {
+        let isPresent = program.contains("/") && FileManager.default.fileExists(atPath: program)
+        guard error.code == .executableNotFound else {
+            let reason = error.underlyingError.map { "\($0)" } ?? "\(error)"
+            return CommandFailure(ExitStatus(rawValue: 126), "\(program): the program cannot be started: \(reason).")
+        }
+        guard isPresent else { return CommandFailure(ExitStatus(rawValue: 127), "\(program): there is no such program.") }
+        let reason = access(program, X_OK) == 0 ? "it is a folder, or its interpreter is missing" : "it is not executable"
+        return CommandFailure(ExitStatus(rawValue: 126), "\(program): the program cannot be started: \(reason).")
     }
 }
 

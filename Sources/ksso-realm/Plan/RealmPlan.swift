@@ -107,6 +107,14 @@ extension RealmPlan {
         "passwordChanges", "certificates", "pluginDirectory", "fast", "faults", "fault",
     ]
 
+    /// Whether a realm can have this name.
+    static func isRealmName(_ name: String) -> Bool {
+        !name.isEmpty && !hasControlCharacter(name) && !name.contains { $0.isWhitespace || "/@:".contains($0) }
+    }
+
+    /// Whether a text contains a character that kadmin would take for an editing key.
+    static func hasControlCharacter(_ text: String) -> Bool { text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F } }
+
     private static func fault(_ words: String, _ place: String) throws(PlanFault) -> NetworkFault {
         guard let fault = NetworkFault(words: words) else { throw PlanFault(place, NetworkFault.forms) }
         return fault
@@ -116,6 +124,7 @@ extension RealmPlan {
         guard let trust = RealmTrust(words: words) else {
             throw PlanFault("trusts", "“\(words)” is not a trust. Write A.TEST -> B.TEST, or A.TEST <-> B.TEST for both ways.")
         }
+        if let fault = RealmTrust.fault(ofWords: words, among: realms.map(\.name)) { throw PlanFault("trusts", fault) }
         return trust
     }
 
@@ -156,15 +165,31 @@ extension TestRealmOptions {
     /// Reads the options of one realm of a plan.
     init(_ mapping: PlanMapping) throws(PlanFault) {
         self.init(name: try mapping.needed("name"))
+        guard RealmPlan.isRealmName(name) else { throw PlanFault(mapping.place("name"), "“\(name)” is not a realm name.") }
         if let node = mapping.node("users") {
             let passwords = try PlanMapping(node, at: mapping.place("users"), keys: [])
-            for name in passwords.names { users[name] = try passwords.needed(name) }
+            for name in passwords.names {
+                let password = try passwords.needed(name)
+                if RealmPlan.hasControlCharacter(password) {
+                    throw PlanFault(passwords.place(name), "the password contains a control character, which kadmin cannot read.")
+                }
+                users[name] = password
+            }
         }
         for policy in try mapping.mappings("policies", keys: PasswordPolicy.planKeys) { policies.append(try PasswordPolicy(policy)) }
         for principal in try mapping.mappings("principals", keys: TestPrincipal.planKeys) {
             principals.append(try TestPrincipal(principal))
         }
-        services = try mapping.texts("services")
+        for service in try mapping.texts("services") {
+            let parts = service.split(separator: "@", maxSplits: 1)
+            guard parts.count < 2 || parts[1] == name else {
+                throw PlanFault(mapping.place("services"), "\(service) is a service of another realm; list it there.")
+            }
+            guard !services.contains(String(parts.first ?? "")) else {
+                throw PlanFault(mapping.place("services"), "\(service) is listed twice.")
+            }
+            services.append(String(parts.first ?? ""))
+        }
         ticketLifetime = try mapping.duration("ticketLifetime")
         renewableLifetime = try mapping.duration("renewableLifetime")
         clockOffset = try mapping.offset("clockOffset")
@@ -203,6 +228,13 @@ extension TestPrincipal {
         "name", "password", "attributes", "ticketLifetime", "renewableLifetime", "expires", "passwordExpires", "encryptionTypes", "policy",
     ]
 
+    /// The attributes of kadmin(1), without a sign.
+    private static let kadminAttributes: Set<String> = [
+        "allow_postdated", "allow_forwardable", "allow_renewable", "allow_proxiable", "allow_dup_skey", "requires_preauth",
+        "requires_hwauth", "ok_as_delegate", "allow_svr", "allow_tgs_req", "allow_tix", "needchange", "password_changing_service",
+        "ok_to_auth_as_delegate", "no_auth_data_required", "lockdown_keys",
+    ]
+
     fileprivate init(_ mapping: PlanMapping) throws(PlanFault) {
         var attributes: [Attribute] = []
         for name in try mapping.texts("attributes") {
@@ -210,7 +242,8 @@ extension TestPrincipal {
             switch name {
             case "locked": attributes.append(.locked)
             case "needsPasswordChange": attributes.append(.needsPasswordChange)
-            case _ where name.hasPrefix("+") || name.hasPrefix("-"): attributes.append(Attribute(kadmin: name))
+            case _ where ["+", "-"].contains(name.prefix(1)) && Self.kadminAttributes.contains(String(name.dropFirst())):
+                attributes.append(Attribute(kadmin: name))
             default:
                 let message =
                     "unknown attribute \(name). Use locked, needsPasswordChange, or an attribute of kadmin with its sign, "

@@ -50,12 +50,22 @@ extension NetworkFault {
 extension RealmTrust {
     /// Parses a trust such as `A.TEST -> B.TEST`, or `A.TEST <-> B.TEST` for both directions.
     init?(words: String) {
+        guard let (ends, isMutual) = Self.ends(of: words), ends.allSatisfy({ !$0.isEmpty }) else { return nil }
+        self = isMutual ? .twoWay(ends[0], ends[1]) : .oneWay(from: ends[0], to: ends[1])
+    }
+
+    /// What is wrong with a trust among these realms; nil if nothing is.
+    static func fault(ofWords words: String, among names: [String]) -> String? {
+        guard let ends = ends(of: words)?.realms else { return nil }
+        if ends[0] == ends[1] { return "\(ends[0]) cannot trust itself." }
+        guard let missing = ends.first(where: { !names.contains($0) }) else { return nil }
+        return "there is no realm \(missing) among \(names.joined(separator: ", "))."
+    }
+
+    private static func ends(of words: String) -> (realms: [String], isMutual: Bool)? {
         for (arrow, isMutual) in [("<->", true), ("->", false)] {
             let ends = words.components(separatedBy: arrow).map { $0.trimmingCharacters(in: .whitespaces) }
-            guard ends.count == 2 else { continue }
-            guard ends.allSatisfy({ !$0.isEmpty }) else { return nil }
-            self = isMutual ? .twoWay(ends[0], ends[1]) : .oneWay(from: ends[0], to: ends[1])
-            return
+            if ends.count == 2 { return (ends, isMutual) }
         }
         return nil
     }

@@ -66,6 +66,7 @@ extension Doctor.Subject {
     ///
     /// A realm is usually written in upper case. A name that could be a realm's or a host's sets both.
     fileprivate mutating func check(_ target: String) throws {
+        guard !target.isEmpty else { throw CommandFailure(.usage, "the URL, host or realm is empty.") }
         guard !target.contains("://") else {
             url = try checkedURL(target)
             return

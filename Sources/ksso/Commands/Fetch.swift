@@ -210,7 +210,7 @@ struct Fetch: AsyncParsableCommand {
         do {
             try file.write(contentsOf: data)
         } catch {
-            throw CommandFailure(.failed, "\(output ?? ""): the file cannot be written.")
+            throw CommandFailure(.failed, "\(output ?? ""): the file cannot be written\(Console.reason(of: error)).")
         }
     }
 }

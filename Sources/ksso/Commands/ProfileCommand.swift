@@ -70,8 +70,11 @@ struct ProfileCommand: AsyncParsableCommand {
             if report.kerberosPayloadCount == 0 { Console.print("! this file contains no payload for the Kerberos extension") }
             guard !report.rows.isEmpty else { return }
             let counts = Dictionary(grouping: report.rows, by: \.verdict.name).mapValues(\.count)
-            let order = ["used", "notApplicable", "unknown", "misspelled", "wrongType", "badValue", "missing"]
-            Console.print("  " + order.compactMap { name in counts[name].map { "\(name): \($0)" } }.joined(separator: ", "))
+            let labels = [
+                ("used", "used"), ("notApplicable", "not applicable"), ("unknown", "unknown"), ("misspelled", "misspelled"),
+                ("wrongType", "wrong type"), ("badValue", "bad value"), ("missing", "missing"),
+            ]
+            Console.print("  " + labels.compactMap { name, label in counts[name].map { "\(label): \($0)" } }.joined(separator: ", "))
         }
     }
 

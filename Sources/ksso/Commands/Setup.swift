@@ -137,8 +137,13 @@ struct Setup: AsyncParsableCommand {
         let name = (principal ?? refusal?.subject).map { " --principal \(shellWord($0))" } ?? ""
         let invitation = refusal != nil ? "Try again with" : isCanceled ? "To continue, run" : "After you correct the error, run"
         let next = failure.cause is UnknownAccountName ? "" : " \(invitation): ksso setup\(name)"
-        // The advice of a wrong password is `ksso login`, which would leave the session as it is.
-        var complete = CommandFailure(failure.status, refusal?.description ?? failure.message, details: failure.details + [done + next])
+        // The advice of a wrong password is `ksso login`, which would leave the session as it is; that without a terminal names options
+        // that this command does not have.
+        let ownMessage: String? =
+            failure.status == .notInteractive
+            ? "a password is required, and there is no terminal for the prompt. Use --password-stdin or --no-login." : nil
+        let message = ownMessage ?? refusal?.description ?? failure.message
+        var complete = CommandFailure(failure.status, message, details: failure.details + [done + next])
         complete.cause = failure.cause
         return complete
     }

@@ -61,7 +61,7 @@ struct Status: AsyncParsableCommand {
                 + "Sign in again with: ksso login --valid-for \(validFor.argument) \(session.principal)"
         }
         guard let session = list.sessions.first else { return KerberosError.notSignedIn(toRealm: nil).message }
-        return "\(session.principal): the ticket has expired. Sign in again with: ksso login \(session.principal)"
+        return KerberosError.expired(session.principal).description
     }
 
     private func follow() async throws {

@@ -4,17 +4,18 @@ internal import SystemSupport
 
 /// A question about changes to files, to which the user answers yes or no.
 enum TerminalQuestion {
-    /// Asks at the controlling terminal, because standard input and output may be redirected. The end of input means no, and an answer that
-    /// is neither yes nor no repeats the question.
+    /// Asks at the controlling terminal, because standard input and output may be redirected. The end of input means no. After an answer
+    /// that is neither yes nor no, only these are asked for.
     static func agrees(to question: String) -> Bool {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else { return false }
         let handle = FileHandle(fileDescriptor: terminal, closeOnDealloc: true)
+        var text = question
         while true {
-            switch answer(to: question, at: handle) {
+            switch answer(to: text, at: handle) {
             case "", "y", "yes": return true
             case nil, "n", "no": return false
-            default: continue
+            default: text = "Answer y or n: "
             }
         }
     }

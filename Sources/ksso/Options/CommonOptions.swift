@@ -25,9 +25,10 @@ struct CommonOptions: ParsableArguments {
 /// A URL for a message: without the user and the password that it may hold.
 func withoutUser(_ url: String) -> String { ExplanationDocument.withoutUser(url) }
 
-/// Adds `https://` to the URL of a page if it begins with a host instead of a scheme. Any other text is returned unchanged.
+/// Adds `https://` to the URL of a page if it begins with a host or with `//` instead of a scheme. Any other text is returned unchanged.
 @Sendable func pageURL(_ text: String) -> String {
-    text.wholeMatch(of: /[A-Za-z0-9.\-]+(:[0-9]+)?([\/?#].*)?/) == nil ? text : secureURL(ofHost: text)
+    if text.hasPrefix("//") { return "https:\(text)" }
+    return text.wholeMatch(of: /[A-Za-z0-9.\-]+(:[0-9]+)?([\/?#].*)?/) == nil ? text : secureURL(ofHost: text)
 }
 
 /// The URL of a host, with or without a port and a path, for which the scheme is not given.
@@ -35,6 +36,7 @@ func secureURL(ofHost host: String) -> String { "https://\(host)" }
 
 /// Parses a URL as the user typed it, after applying the strict rules.
 func checkedURL(_ text: String) throws -> URL {
+    guard !text.isEmpty else { throw CommandFailure(.usage, "the URL is empty.") }
     do {
         _ = try Origin(url: text)
     } catch {

@@ -1,3 +1,4 @@
+import Foundation
 import KerberosTesting
 import KerberosTestingTraits
 import SignOnDiagnosis
@@ -31,6 +32,18 @@ struct DoctorTargetTests {
         #expect(detail("host", diagnosis) == nil, "\(diagnosis)")
         let realm = target.contains("xample") ? "EXAMPLE.TEST" : target
         #expect(detail("configuration", diagnosis)?.hasSuffix("the realm is \(realm).") == true, "\(diagnosis)")
+    }
+
+    /// Without a default realm, the URL leads to one.
+    @Test func `profiles of two realms are no failure if one covers the host`() async throws {
+        try station.install(profile(hosts: ["other.example"], realm: "OTHER.TEST"), as: "other.yaml")
+        let text = try String(contentsOfFile: station.realm.configurationPath, encoding: .utf8)
+        let lines = text.split(separator: "\n").filter { !$0.contains("default_realm") }.joined(separator: "\n")
+        let environment = ["KRB5_CONFIG": try station.write(lines, to: "krb5.conf")]
+        let covered = try await station.doctor("https://localhost:9/", environment: environment)
+        #expect(detail("configuration", covered)?.hasSuffix("the realm is EXAMPLE.TEST.") == true, "\(covered)")
+        let first = try #require(try await station.doctor(environment: environment).firstFailure)
+        #expect(first.name == "configuration" && first.detail.contains("none has isDefaultRealm"), "\(first)")
     }
 
     /// The profile covers a host with the realm's name.

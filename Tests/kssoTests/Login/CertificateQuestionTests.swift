@@ -20,10 +20,15 @@ struct CertificateQuestionTests {
     }
 
     /// Runs an agent at a terminal that its pinentry can use; returns the terminal's transcript.
-    private func withAgent(on station: Workstation, _ body: (Conversation) async throws -> Void) async throws -> String {
+    private func withAgent(
+        on station: Workstation,
+        environment: [String: String] = [:],
+        _ body: (Conversation) async throws -> Void
+    ) async throws -> String {
         let pinentry = try #require(StockProgram.pinentry)
         let command = "GPG_TTY=$(tty) exec ksso agent run --pinentry \(pinentry.path)"
-        return try await Conversation.atTerminal(command, on: station, environment: pinentry.variables) { terminal in
+        let variables = environment.merging(pinentry.variables) { $1 }
+        return try await Conversation.atTerminal(command, on: station, environment: variables) { terminal in
             try await eventually { UnixSocket.isServed("\(station.runtime)/agent.sock") }
             try await body(terminal)
             let stop = try await station.ksso("agent", "stop")
@@ -73,6 +78,27 @@ struct CertificateQuestionTests {
                 }
             }
             #expect(prompts(transcript) == 1, "\(transcript)")
+        }
+    }
+
+    /// The agent loads the card's module because the profile names it.
+    @Test(.enabled(if: LoadableLibrary.card != nil, "softhsm2 is missing: Scripts/install-packages unpacks it"))
+    func `the PIN of a smart card is asked for once, and every program uses its ticket`() async throws {
+        try await withKDC { station, _ in
+            let certificate = try await station.realm.certificate(for: "alice")
+            let library = try #require(LoadableLibrary.card)
+            let card = try await SmartCard("Staff card", certificates: ["alice": certificate], library: library, realm: station.realm)
+            try station.install("CertificateIdentity: '\(card.identity())'\n" + profile())
+            let transcript = try await withAgent(on: station, environment: card.environment) { terminal in
+                async let answer = login(station, card.identity())
+                try await terminal.wait(for: "PIN:")
+                try await terminal.type("\(SmartCard.pin)\n")
+                #expect(try await answer.contains(#""acquiredBy":"certificate""#))
+                let list = try await station.run(["ksso", "exec", "--", "klist"])
+                #expect(list.output.contains("krbtgt/EXAMPLE.TEST@EXAMPLE.TEST"), "\(list)")
+            }
+            #expect(transcript.contains("Staff card"), "\(transcript)")
+            #expect(!transcript.contains(SmartCard.pin))
         }
     }
 }

@@ -235,7 +235,9 @@ struct LoginTests {
     @Test func `a name without a realm is refused if no default realm is known`() async throws {
         let empty = ["KRB5_CONFIG": try station.write("[libdefaults]\n    dns_lookup_realm = false\n", to: "krb5.conf")]
         let result = try await station.ksso("login", "alice", "--password-stdin", input: "secret\n", environment: empty)
-        let line = "alice: no realm is known. Write name@REALM, pass the realm, or install a profile or a krb5.conf with a default realm."
+        let line =
+            "alice: no default realm is known. Write name@REALM, pass the realm, or set isDefaultRealm in a profile or default_realm in "
+            + "krb5.conf."
         #expect(result == .failure(1, line))
     }
 

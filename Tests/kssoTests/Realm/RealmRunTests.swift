@@ -159,7 +159,23 @@ struct RealmRunTests {
         #expect(try await run("--", "/no/such").exitStatus == 127)
     }
 
-    @Test(arguments: [["--user", "alice"], ["--user", ":x"], ["--nonsense"], ["command"], ["--keytab", "/nonexistent/x"]])
+    @Test func `ksso realm run exits with status 126 if the command cannot be started`() async throws {
+        let plain = try station.write("text", to: "plain")
+        let unknown = try station.write("text", to: "unknown")
+        #expect(chmod(unknown, 0o700) == 0)
+        for program in [plain, station.directory, unknown] {
+            let result = try await run("--", program)
+            #expect(result.exitStatus == 126, "\(result)")
+            #expect(result.errors.hasPrefix("ksso: \(program): the program cannot be started: "), "\(result)")
+        }
+    }
+
+    @Test(arguments: [
+        ["--user", "alice"], ["--user", ":x"], ["--nonsense"], ["command"], ["--keytab", "/nonexistent/x"], ["--", ""],
+        ["--realm", ""], ["--realm", "a b"], ["--realm", "../x"], ["--trust", "EXAMPLE.TEST->EXAMPLE.TEST"],
+        ["--trust", "A->EXAMPLE.TEST"],
+        ["--service", "a", "--service", "a"], ["--user", "x@y@EXAMPLE.TEST:z"], ["--user", "alice:a\tb"],
+    ])
     func `after a usage error ksso realm run leaves nothing behind`(arguments: [String]) async throws {
         let result = try await station.run(["ksso", "realm", "run"] + arguments, environment: environment)
         #expect(result.exitStatus == 64)
@@ -169,9 +185,9 @@ struct RealmRunTests {
 
     @Test func `an error about a user that kadmin rejects does not print the password`() async throws {
         let result = try await run("--user", "alice:line\nbreak", "--", "true")
-        #expect(result.exitStatus == 1)
-        #expect(result.errors.hasPrefix("ksso: "), "\(result.errors)")
-        #expect(!result.errors.contains("break\""))
+        #expect(result.exitStatus == 64)
+        #expect(result.errors.contains("the password of alice contains a control character"), "\(result.errors)")
+        #expect(!result.errors.contains("break"))
     }
 
     @Test func `ksso realm run reports a keytab that cannot be written`() async throws {

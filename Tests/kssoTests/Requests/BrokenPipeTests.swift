@@ -29,4 +29,26 @@ struct BrokenPipeTests {
             #expect(try await run("ksso \(command)") == .done("status=141\n"), "\(command)")
         }
     }
+
+    @Test(arguments: [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")])
+    func `output that cannot be written is an error that gives the reason`(redirection: String, reason: String) async throws {
+        try await station.signIn()
+        let page = "\(try #require(WebTrait.server).url)/hello"
+        for command in ["status", "fetch \(page)"] {
+            let result = try await station.run(["sh", "-c", "ksso \(command) \(redirection)"])
+            #expect(result == .failure(1, "the output cannot be written (\(reason))."), "\(command)")
+        }
+        let file = try await station.ksso("fetch", "-o", "/dev/full", page)
+        #expect(file == .failure(1, "/dev/full: the file cannot be written (No space left on device)."))
+    }
+
+    @Test func `an empty URL is reported as such, and one without a scheme has https`() async throws {
+        for command in ["fetch", "explain"] {
+            let result = try await station.ksso(command, "")
+            #expect(result.exitStatus == 64 && result.errors.contains("the URL is empty."), "\(result)")
+        }
+        #expect(try await station.ksso("doctor", "").errors.contains("the URL, host or realm is empty."))
+        let explained = try await station.ksso("explain", "//localhost/page")
+        #expect(explained.output.hasPrefix("https://localhost/page "), "\(explained)")
+    }
 }

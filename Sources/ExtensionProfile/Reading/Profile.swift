@@ -68,8 +68,8 @@ public struct Profile: Sendable, Hashable {
         }
     }
 
-    /// Reports on every key, even if the profile has faults; see ``ProfileReport/check(data:source:policy:)`` for what it throws and when it
-    /// blocks.
+    /// Reports on every key, even if the profile has faults; see ``ProfileReport/check(data:source:policy:)`` for what it throws and when
+    /// it blocks.
     public static func check(data: Data, source: String) throws(ProfileError) -> ProfileReport {
         try ProfileReport.check(data: data, source: source)
     }

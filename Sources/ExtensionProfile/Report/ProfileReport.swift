@@ -31,8 +31,8 @@ public struct ProfileReport: Sendable, Hashable {
         try ProfileReader(data: data, source: source, policy: policy).report
     }
 
-    /// Reports on a file, which it reads on the caller's thread. Blocks and throws as ``check(data:source:policy:)`` does, and throws if the
-    /// file cannot be read.
+    /// Reports on a file, which it reads on the caller's thread. Blocks and throws as ``check(data:source:policy:)`` does, and throws if
+    /// the file cannot be read.
     public static func check(contentsOf path: String, policy: ProfilePolicy = .none) throws(ProfileError) -> ProfileReport {
         try check(data: ProfileFile.read(path: path), source: path, policy: policy)
     }

@@ -6,7 +6,8 @@ internal import SystemSupport
 /// Prompts in a window or on a given terminal, using one of GnuPG's pinentry programs. Intended for processes without a terminal, such as
 /// an agent.
 ///
-/// The program runs once per request for answers. Nothing secret is sent to it, and what is typed is read through a socket (the Assuan protocol).
+/// The program runs once per request for answers. Nothing secret is sent to it, and what is typed is read through a socket (the Assuan
+/// protocol).
 public struct PinentryPrompter: Prompter {
     private let program: String
     private let options: [(name: String, value: String)]

@@ -18,8 +18,8 @@ extension AgentClient {
     /// Renews tickets, or reacquires them with keytabs, stored passwords or certificates without a PIN. It never prompts.
     ///
     /// - Returns: The sessions that were refreshed.
-    /// - Throws: `AuthorizationError` if no session could be refreshed, with the code of a `KerberosError`, such as `noCredentials` if there
-    ///   is none.
+    /// - Throws: `AuthorizationError` if no session could be refreshed, with the code of a `KerberosError`, such as `noCredentials` if
+    ///   there is none.
     @discardableResult
     public func refresh(_ principal: String? = nil, realm: String? = nil) async throws(AuthorizationError) -> [StatusDocument.Session] {
         let reply: SessionsReply = try await post(AgentPath.refresh, SessionSelection(principal: principal, realm: realm))

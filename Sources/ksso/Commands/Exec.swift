@@ -113,7 +113,7 @@ struct Env: AsyncParsableCommand {
 
 extension ShellSyntax: ExpressibleByArgument {
     package static var allValueStrings: [String] { ["sh", "bash", "zsh", "fish"] }
-    package static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
+    static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
 }
 
 /// The environment variables by which other Kerberos programs share the tickets, and the configuration file that they name.

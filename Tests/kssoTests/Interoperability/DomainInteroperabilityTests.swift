@@ -40,14 +40,14 @@ extension TestDomainOptions {
 )
 struct InteroperabilityDomainTests {
     @Test("Samba AD, changed password", arguments: InteroperabilityCell.all)
-    func `greets after a change`(cell: InteroperabilityCell) async throws {
+    func greetsAfterPasswordChange(cell: InteroperabilityCell) async throws {
         let domain = try #require(TestDomainTrait.current)
         let greeting = try await cell.greeting(of: domain.realm, with: .password(PasswordChangeTrait.current))
         #expect(greeting == "Hello alice@AD.TEST\n")
     }
 
     @Test("Samba AD, certificate", arguments: InteroperabilityCell.all)
-    func `greets the owner of a certificate`(cell: InteroperabilityCell) async throws {
+    func greetsCertificateOwner(cell: InteroperabilityCell) async throws {
         let domain = try #require(TestDomainTrait.current)
         let certificate = try await domain.certificate(for: "alice.liddell@mail.test")
         let library = try #require(LoadableLibrary.card)
@@ -58,7 +58,7 @@ struct InteroperabilityDomainTests {
     }
 
     @Test("Samba AD, KDC proxy", arguments: InteroperabilityCell.all)
-    func `greets through a proxy`(cell: InteroperabilityCell) async throws {
+    func greetsThroughProxy(cell: InteroperabilityCell) async throws {
         let domain = try #require(TestDomainTrait.current)
         let plugins = LoadableLibrary.kdcProxyPlugins
         try await withKDCProxy(realm: domain.realm, kdc: (domain.address, 88), pluginDirectory: plugins) { proxy in

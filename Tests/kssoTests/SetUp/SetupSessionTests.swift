@@ -80,16 +80,17 @@ struct SetupSessionTests {
         #expect(later.exitStatus == 0 && exists(environmentFile) == !options.isEmpty, "\(later)")
     }
 
-    @Test func `an answer that is neither yes nor no repeats the question`() async throws {
+    @Test func `after an answer that is neither yes nor no, only these are asked for`() async throws {
         let command = "ksso setup --no-login \(try corporateProfile())"
         let end = try await Conversation.atTerminal(command, on: station) { terminal in
-            for answer in ["what", "yep", "yes"] {
-                _ = try await terminal.wait(for: Self.question)
+            for (question, answer) in [(Self.question, "what"), ("Answer y or n: ", "yep"), ("Answer y or n: ", "yes")] {
+                _ = try await terminal.wait(for: question)
                 #expect(!exists(environmentFile))
                 try await terminal.type("\(answer)\n")
             }
         }
         #expect(end.status == 0 && exists(environmentFile), "\(end)")
+        #expect(end.transcript.components(separatedBy: Self.question).count == 2, "the changes are printed once: \(end)")
     }
 
     @Test func `at a terminal, ksso setup --yes configures the session without asking`() async throws {

@@ -50,13 +50,13 @@ struct SessionStore: SessionReader {
                 damaged.append(error)
             }
         }
-        let primary = try await primaryCache()
         let standard = try await local.defaultCacheName()
+        let primary = primaryCache(standard, among: caches)
         return SessionList(
             sessions: Self.markingDefaults(sessions, primary: primary),
             damagedCaches: damaged,
             occupiedCaches: occupied,
-            caches: caches.map(\.1),
+            caches: caches.map(\.name),
             primaryCache: primary ?? standard,
             generation: generation
         )
@@ -78,10 +78,13 @@ struct SessionStore: SessionReader {
         listing.tickets.contains { $0.expires > listing.time(at: clock()) }
     }
 
-    /// The collection's primary cache, as set by kswitch or this project; nil if the default cache is not a collection.
-    private func primaryCache() async throws(KerberosError) -> CredentialCacheName? {
-        guard try await local.defaultCacheName().isCollection else { return nil }
-        return try await local.cacheNames().first
+    /// The collection's primary cache, as set by kswitch or this project, which libkrb5 lists first; nil if the default cache is not a
+    /// collection.
+    private func primaryCache(
+        _ standard: CredentialCacheName,
+        among caches: [(client: KerberosClient, name: CredentialCacheName)]
+    ) -> CredentialCacheName? {
+        standard.isCollection ? caches.first { $0.client === local }?.name : nil
     }
 
     /// The place for a principal's tickets.
@@ -145,11 +148,11 @@ struct SessionStore: SessionReader {
         return .new(type: "DIR", additional.client)
     }
 
-    private func caches() async throws(KerberosError) -> [(KerberosClient, CredentialCacheName)] {
-        var result = try await local.cacheNames().map { (local, $0) }
+    private func caches() async throws(KerberosError) -> [(client: KerberosClient, name: CredentialCacheName)] {
+        var result: [(client: KerberosClient, name: CredentialCacheName)] = try await local.cacheNames().map { (local, $0) }
         if let additional, additional.directory.isTrusted {
             let names = try await additional.client.cacheNames()
-            result += names.filter { name in !result.contains { $0.1 == name } }.map { (additional.client, $0) }
+            result += names.filter { name in !result.contains { $0.name == name } }.map { (additional.client, $0) }
         }
         return result
     }
@@ -160,9 +163,9 @@ struct SessionStore: SessionReader {
         let listing = try await local.listing(of: cache)
         guard let session = session(of: listing) else { throw .notSignedIn(listing.principal) }
         // A cache outside the collections was named by the caller, and is no default.
-        let names = try await caches().map(\.1)
-        guard names.contains(session.cache) else { return session }
-        let primary = try await local.defaultCacheName().isCollection ? names.first : nil
+        let caches = try await caches()
+        guard caches.contains(where: { $0.name == session.cache }) else { return session }
+        let primary = primaryCache(try await local.defaultCacheName(), among: caches)
         let others = list.sessions.filter { $0.cache != session.cache }
         return Self.markingDefaults(others + [session], primary: primary).last ?? session
     }
@@ -239,7 +242,7 @@ extension SessionStore {
         named cache: CredentialCacheName?,
         among known: SessionList?
     ) async throws(KerberosError) -> (list: SessionList, cache: CredentialCacheName, contents: CredentialCacheContents?) {
-        if let known, !hasChanged(since: known), try await caches().map(\.1) == known.caches {
+        if let known, !hasChanged(since: known), try await caches().map(\.name) == known.caches {
             let target = if let cache { cache } else { try await self.cache(for: principal, in: known) }
             let contents = try? await local.contents(of: target)
             if cache != nil || contents.map({ !$0.belongsToAnother(than: principal, at: now) }) ?? true { return (known, target, contents) }

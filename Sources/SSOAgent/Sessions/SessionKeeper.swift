@@ -107,6 +107,8 @@ package actor SessionKeeper {
             case .readAccount(let key, let outcome):
                 tasks[.readAccount(key)] = nil
                 schedule.accountReadingFinished(key, outcome, at: now)
+                // Only a reading that succeeded is recorded in a cache.
+                guard outcome == .read else { continue }
             case .signOut(let principal, let ended):
                 tasks[.signOut(principal)] = nil
                 schedule.signOutFinished(principal, ended: ended, at: now)

@@ -36,6 +36,7 @@ check: packages
 	Tests/Packages/run dist
 	Tests/System/run .build/release/ksso
 	! readelf -d .build/release/ksso .build/release/ksso-realm | grep 'NEEDED.*libswift' # no package provides it
+	Tests/Consumers/run
 	Examples/agent-client/check .build/release/ksso
 	Examples/login-prompt/check .build/release/ksso
 	$(MAKE) examples KSSO=.build/release/ksso

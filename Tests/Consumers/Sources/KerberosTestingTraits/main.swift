@@ -1,0 +1,8 @@
+import KerberosTestingTraits
+import Testing
+
+/// A test is compiled, not run: a program has no test runner.
+@Suite(.testRealm(users: ["alice": "secret"]))
+struct RealmTests {}
+
+print("works")

@@ -1,0 +1,3 @@
+import NegotiateAsyncHTTPClient
+
+print(NegotiatingHTTPClient.self == NegotiatingHTTPClient.self ? "works" : "fails")

@@ -1,0 +1,3 @@
+import NegotiateURLSession
+
+print(NegotiatingURLSession.self == NegotiatingURLSession.self ? "works" : "fails")

@@ -23,7 +23,7 @@ struct ListeningPorts: Sendable, Hashable {
             }
             let ports = read(process, expected: expected)
             if ports.tcp != nil, ports.udp != nil || !needsUDP { return ports }
-            try await Task.sleep(for: .milliseconds(1))
+            try await Task.sleep(for: .milliseconds(2))
         }
         throw KerberosTestingError(.serverNotReady, "The server did not listen within a minute: \(log())")
     }
@@ -82,15 +82,19 @@ struct ListeningPorts: Sendable, Hashable {
         return self.sockets(in: table, state: state).first { sockets.contains($0.inode) }?.port
     }
 
-    /// Returns the sockets of a table that have a state; proc_net_tcp describes the columns.
+    /// Returns the sockets at the start of a table that have a state; proc_net_tcp describes the columns.
+    ///
+    /// The kernel lists all listening sockets first. The connections that follow are not read, because there may be thousands.
     private static func sockets(in table: String, state: Substring) -> [(port: Int, inode: Substring)] {
-        guard let text = String.contents(ofKernelFile: table) else { return [] }
-        return text.split(separator: "\n").dropFirst().compactMap { line in
+        var sockets: [(port: Int, inode: Substring)] = []
+        String.readLines(ofKernelFile: table) { line in
             let columns = line.split(separator: " ")
-            guard columns.count > 9, columns[3] == state, let digits = columns[1].split(separator: ":").last,
-                let port = Int(digits, radix: 16)
-            else { return nil }
-            return (port, columns[9])
+            guard columns.count > 9 else { return true }
+            // The first line has the names of the columns.
+            guard columns[3] == state else { return columns[3] == "st" }
+            if let digits = columns[1].split(separator: ":").last, let port = Int(digits, radix: 16) { sockets.append((port, columns[9])) }
+            return true
         }
+        return sockets
     }
 }

@@ -182,16 +182,42 @@ extension String {
     }
 
     /// Reads a file of `/proc` to its end.
+    package static func contents(ofKernelFile path: String) -> String? {
+        var data = Data()
+        guard
+            readParts(
+                ofKernelFile: path,
+                {
+                    data.append($0); return true
+                }
+            )
+        else { return nil }
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    /// Reads the lines of a file of `/proc` until `body` returns false.
+    static func readLines(ofKernelFile path: String, _ body: (Substring) -> Bool) {
+        var rest = ""
+        readParts(ofKernelFile: path) { part in
+            let lines = (rest + String(decoding: part, as: UTF8.self)).split(separator: "\n", omittingEmptySubsequences: false)
+            rest = String(lines.last ?? "")
+            return lines.dropLast().allSatisfy(body)
+        }
+    }
+
+    /// Reads the parts of a file of `/proc` until `body` returns false.
     ///
     /// Foundation's functions for whole files do not work here: such a file reports a size of 0, and the kernel returns it in parts.
-    package static func contents(ofKernelFile path: String) -> String? {
-        guard let handle = FileHandle(forReadingAtPath: path) else { return nil }
-        var data = Data()
+    ///
+    /// - Returns: Whether the file could be read.
+    @discardableResult
+    private static func readParts(ofKernelFile path: String, _ body: (Data) -> Bool) -> Bool {
+        guard let handle = FileHandle(forReadingAtPath: path) else { return false }
         do {
-            while let part = try handle.read(upToCount: 1 << 16), !part.isEmpty { data.append(part) }
+            while let part = try handle.read(upToCount: 1 << 12), !part.isEmpty, body(part) {}
+            return true
         } catch {
-            return nil
+            return false
         }
-        return String(decoding: data, as: UTF8.self)
     }
 }

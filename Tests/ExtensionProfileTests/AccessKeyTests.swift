@@ -137,6 +137,33 @@ import Testing
         #expect(report.hasWarnings == (verdict == "notApplicable") && !report.hasErrors)
     }
 
+    /// Such entries would match no program, so that a list of denied programs would deny nothing.
+    @Test(arguments: ["/usr/bin/*", "/usr/bin/pytho?", "/usr/bin/../sbin/", "/opt/./app", "/usr//bin/curl"])
+    func `an entry that matches no program is refused`(entry: String) throws {
+        for key in ["DeniedBundleIdentifiers: ['\(entry)']", "ExtensionData: {credentialBundleIdACL: ['\(entry)']}"] {
+            let error = try #require(throws: ProfileError.self) { try configuration(key) }
+            #expect(error.code == .badValue && "\(error)".contains("expected the path of a program"), "\(error)")
+        }
+    }
+
+    @Test func `the check of a profile reports directories without a slash and scripts`() throws {
+        let folder = try TemporaryFolder()
+        let script = try folder.write("#!/bin/sh\n", to: "script", mode: 0o755)
+        let program = try folder.write("program", to: "program", mode: 0o755)
+        let list = "[\(folder.path), \(folder.path)/, \(script), \(program), \(folder.path)/missing]"
+        for key in ["DeniedBundleIdentifiers: \(list)", "ExtensionData: {credentialBundleIdACL: \(list)}"] {
+            let report = try report(key)
+            #expect(
+                report.advice.filter { $0.severity == .warning }.map(\.sentence) == [
+                    "\(folder.path) is a directory. To list the programs in it, write a final slash: \(folder.path)/",
+                    "\(script) is a script, and its process runs the interpreter. List its systemd unit, such as unit:backup.service, or "
+                        + "the interpreter with all its scripts.",
+                ],
+                "\(report.advice)"
+            )
+        }
+    }
+
     @Test func `the check of a profile reports a list of denied programs that denies none here`() throws {
         let report = try report("DeniedBundleIdentifiers: [com.apple.Safari]")
         #expect(report.rows.first { $0.key == "DeniedBundleIdentifiers" }?.verdict.name == "notApplicable")

@@ -57,7 +57,7 @@ struct UnitAccessTests {
         ) { agent in
             let reply = try await agent.curl(["--data", #"{"url": "https://www.example.test/"}"#, "http://ksso/v1/authorize"])
             #expect(reply.status == (isListed ? 200 : 403))
-            #expect(reply.body.contains("credentialBundleIdACL does not list this program") == !isListed, "\(reply.body)")
+            #expect(reply.body.contains("credentialBundleIdACL does not list ") == !isListed, "\(reply.body)")
         }
     }
 }

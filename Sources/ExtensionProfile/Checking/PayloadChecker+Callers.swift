@@ -1,4 +1,6 @@
+internal import Foundation
 import SignOnPolicy
+internal import SystemSupport
 
 /// Checks the lists of programs: a Mac's bundle identifiers match no program of Linux, so a list may restrict nothing here.
 extension PayloadChecker {
@@ -14,8 +16,10 @@ extension PayloadChecker {
             (path.appending(key: CallerList.denying), CallerList(CallerList.denying, keys[CallerList.denying])),
             (dataPath.appending(key: CallerList.permitting), CallerList(CallerList.permitting, data[CallerList.permitting])),
         ]
-        let remarks = places.compactMap { place, list in
-            list.flatMap(remark).map { ProfileAdvice($0.severity, path: place, payloadIndex: index, $0.sentence) }
+        let remarks = places.flatMap { place, list in
+            guard let list else { return [ProfileAdvice]() }
+            let share = remark(on: list).map { [ProfileAdvice($0.severity, path: place, payloadIndex: index, $0.sentence)] } ?? []
+            return share + list.unmatched.map { ProfileAdvice(.warning, path: place, payloadIndex: index, $0) }
         }
         guard keys[Self.mode] != nil, data[CallerList.permitting] == nil else { return remarks }
         let sentence = "The key has no effect without \(CallerList.permitting) in ExtensionData."
@@ -74,5 +78,18 @@ private struct CallerList {
         if texts.isEmpty { return "The list is empty" }
         let (isOne, isOnly) = (count == 1, texts.count == 1)
         return "\(count) of \(texts.count) \(isOnly ? "entry" : "entries") \(isOne || isOnly ? "applies" : "apply") on Linux"
+    }
+
+    /// The sentences about entries that match no process, judging by the files of this machine.
+    var unmatched: [String] {
+        texts.compactMap { text in
+            guard case .executable(let path) = CredentialCaller(text), let status = FileStatus(path: path) else { return nil }
+            if status.isDirectory { return "\(text) is a directory. To list the programs in it, write a final slash: \(text)/" }
+            guard status.isFile, let file = FileHandle(forReadingAtPath: path), (try? file.read(upToCount: 2)) == Data("#!".utf8) else {
+                return nil
+            }
+            return "\(text) is a script, and its process runs the interpreter. List its systemd unit, such as unit:backup.service, or the "
+                + "interpreter with all its scripts."
+        }
     }
 }

@@ -187,8 +187,18 @@ extension ValueCheck {
 
     /// Programs in Linux's forms. A Mac's bundle identifiers are ignored.
     static let callers = texts { text in
-        guard case .unit(let name) = CredentialCaller(text), !name.hasSuffix(".service"), !name.hasSuffix(".scope") else { return nil }
-        return "found \(text.debugDescription), expected a unit with its type, such as unit:backup.service"
+        switch CredentialCaller(text) {
+        case .unit(let name) where !name.hasSuffix(".service") && !name.hasSuffix(".scope"):
+            return "found \(text.debugDescription), expected a unit with its type, such as unit:backup.service"
+        case .executable(let path), .folder(let path):
+            // Such an entry would match no program.
+            let parts = path.split(separator: "/")
+            let isPlain = !path.contains(where: "*?".contains) && !path.contains("//") && !parts.contains(".") && !parts.contains("..")
+            guard !isPlain else { return nil }
+            return "found \(text.debugDescription), expected the path of a program, such as /usr/bin/curl, or of a directory with a final "
+                + "slash, such as /opt/app/, without wildcards, . and .."
+        default: return nil
+        }
     }
 
     /// Users or groups, each with its hosts.

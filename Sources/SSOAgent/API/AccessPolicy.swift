@@ -131,10 +131,10 @@ package struct AccessPolicy: Sendable {
     private func check(_ peer: PeerCredential, byListsOf configurations: [ExtensionConfiguration]) throws(AgentProblem) {
         for configuration in configurations {
             if denies(configuration.deniedCallers, peer) {
-                throw .forbidden("DeniedBundleIdentifiers lists this program, or it cannot be identified (process \(peer.processID)).")
+                throw .forbidden("DeniedBundleIdentifiers lists \(name(of: peer)), or it cannot be identified.")
             }
             if let list = configuration.credentialCallers, !permits(list, peer) {
-                throw .forbidden("credentialBundleIdACL does not list this program (process \(peer.processID)).")
+                throw .forbidden("credentialBundleIdACL does not list \(name(of: peer)).")
             }
         }
     }
@@ -143,7 +143,7 @@ package struct AccessPolicy: Sendable {
         guard peer.processID != getpid() else { return true }
         let caller = identify(peer.processID)
         guard caller.executable == nil || caller.executable != ownExecutable else { return true }
-        return list.contains { $0.matches(executable: caller.executable, unit: caller.unit) }
+        return list.cover(executable: caller.executable, unit: caller.unit)
     }
 
     /// Returns whether a list denies a peer. A process whose executable cannot be identified is denied.
@@ -151,7 +151,36 @@ package struct AccessPolicy: Sendable {
         guard !list.isEmpty, peer.processID != getpid() else { return false }
         let caller = identify(peer.processID)
         guard let executable = caller.executable ?? caller.replacedExecutable else { return true }
-        return executable != ownExecutable && list.contains { $0.matches(executable: executable, unit: caller.unit) }
+        return executable != ownExecutable && list.cover(executable: executable, unit: caller.unit)
+    }
+
+    /// A peer's program in a message, such as `/usr/bin/curl (process 123)`.
+    private func name(of peer: PeerCredential) -> String {
+        let caller = identify(peer.processID)
+        let program = (caller.executable ?? caller.replacedExecutable)?.escapedForDisplay() ?? "this program"
+        return "\(program) (process \(peer.processID))"
+    }
+}
+
+extension [CredentialCaller] {
+    /// Returns whether an entry covers a program, as it is written or with its symbolic links resolved.
+    ///
+    /// The kernel reports the program's own file, while a profile may name a link to it, such as `/bin/curl` or `/usr/bin/python3`.
+    fileprivate func cover(executable: String?, unit: String?) -> Bool {
+        func matches(_ caller: CredentialCaller) -> Bool { caller.matches(executable: executable, unit: unit) }
+        return contains(where: matches) || executable != nil && lazy.map(\.resolved).contains(where: matches)
+    }
+}
+
+extension CredentialCaller {
+    /// The entry with the symbolic links in its path resolved.
+    fileprivate var resolved: CredentialCaller {
+        func resolved(_ path: String) -> String { URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false) }
+        return switch self {
+        case .executable(let path): .executable(resolved(path))
+        case .folder(let path): .folder(resolved(path).hasSuffix("/") ? resolved(path) : resolved(path) + "/")
+        case .unit: self
+        }
     }
 }
 

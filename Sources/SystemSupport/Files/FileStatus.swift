@@ -17,6 +17,8 @@ package struct FileStatus: Sendable {
 
     /// Whether it is a regular file.
     package var isFile: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFREG) }
+    /// Whether it is a directory.
+    package var isDirectory: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFDIR) }
     /// The permissions, with the bits for the set user and group ID.
     package var permissions: UInt32 { mode & 0o7777 }
     /// Whether a program in it runs as the file's owner.

@@ -117,6 +117,29 @@ import Testing
         #expect(own.permitsCaches(peer()) && policy(configurations, caller: Self.curl).permitsCaches(peer(process: getpid())))
     }
 
+    /// The kernel reports the program's own file.
+    @Test(arguments: ["link", "folder/", "folder-link/", "folder-link/curl"], [true, false])
+    func `an entry covers a program through symbolic links`(name: String, isDenied: Bool) throws {
+        let files = FileManager.default
+        let folder = files.temporaryDirectory.resolvingSymlinksInPath().appending(path: "AccessPolicyTests-\(UUID().uuidString)").path
+        try files.createDirectory(atPath: "\(folder)/folder", withIntermediateDirectories: true)
+        defer { try? files.removeItem(atPath: folder) }
+        let own = "\(folder)/folder/curl"
+        #expect(files.createFile(atPath: own, contents: nil))
+        try files.createSymbolicLink(atPath: "\(folder)/link", withDestinationPath: own)
+        try files.createSymbolicLink(atPath: "\(folder)/folder-link", withDestinationPath: "\(folder)/folder")
+        let caller = try #require(CredentialCaller("\(folder)/\(name)"))
+        let configurations = [
+            try configuration { if isDenied { $0.deniedCallers = [caller] } else { $0.credentialCallers = [caller] } }
+        ]
+        for (executable, isCovered) in [(own, true), ("\(folder)/folder2/curl", false), ("/usr/bin/wget", false)] {
+            let policy = policy(configurations, caller: CallerIdentity(executable: executable))
+            let may = isCovered != isDenied
+            #expect(try refusal(policy, peer(), "https://www.a.test/", of: configurations) == (may ? nil : "forbidden"))
+            #expect(policy.permitsCaches(peer()) == may)
+        }
+    }
+
     /// A program whose file was replaced is identified by its old path. One that has exited or cannot be read may be the denied one.
     @Test(arguments: [
         (CallerIdentity(replacedExecutable: "/usr/bin/curl", unit: "app.scope"), false),

@@ -82,16 +82,16 @@ struct ListeningPorts: Sendable, Hashable {
         return self.sockets(in: table, state: state).first { sockets.contains($0.inode) }?.port
     }
 
-    /// Returns the sockets at the start of a table that have a state; proc_net_tcp describes the columns.
+    /// Returns the sockets of a table that have a state; proc_net_tcp describes the columns.
     ///
-    /// The kernel lists all listening sockets first. The connections that follow are not read, because there may be thousands.
+    /// The kernel lists the listening sockets of TCP first. The connections that follow are not read, because there may be thousands.
     private static func sockets(in table: String, state: Substring) -> [(port: Int, inode: Substring)] {
         var sockets: [(port: Int, inode: Substring)] = []
         String.readLines(ofKernelFile: table) { line in
             let columns = line.split(separator: " ")
             guard columns.count > 9 else { return true }
-            // The first line has the names of the columns.
-            guard columns[3] == state else { return columns[3] == "st" }
+            // The first line has the names of the columns. UDP has no order.
+            guard columns[3] == state else { return columns[3] == "st" || state != "0A" }
             if let digits = columns[1].split(separator: ":").last, let port = Int(digits, radix: 16) { sockets.append((port, columns[9])) }
             return true
         }

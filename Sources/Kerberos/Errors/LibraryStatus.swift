@@ -6,6 +6,8 @@ extension KerberosError {
     enum Operation {
         case readConfiguration, parseName, signIn, signInWithKeytab, renew, getServiceTicket, changePassword, readCache, writeCache,
             readKeytab
+
+        var contactsKDC: Bool { [.signIn, .signInWithKeytab, .renew, .getServiceTicket, .changePassword].contains(self) }
     }
 
     /// Creates the error for a libkrb5 status. Call this on the thread of the failed call: the context holds the detailed text.
@@ -65,8 +67,8 @@ extension KerberosError {
                 + "password is unchanged."
         case .kdcUnreachable: "no KDC of the realm can be reached (\(text)). Check the network or the VPN, then run: ksso doctor"
         case .realmUnknown:
-            "no KDC is known for this realm: neither krb5.conf nor the profile nor DNS lists one (\(text)). Check the spelling of the realm, or "
-                + "list its KDCs in the profile under ExtensionData (preferredKDCs: [kdc.corp.example]) or in krb5.conf."
+            "no KDC is known for this realm: neither krb5.conf nor the profile nor DNS lists one (\(text)). Check the network or the VPN, and the "
+                + "spelling of the realm, then run: ksso doctor"
         case .clockSkew: "this machine's clock and the KDC's differ too much. Set the clock (timedatectl set-ntp true), then try again."
         case .ticketExpired: "the ticket has expired. Sign in again."
         case .ticketRefused:
@@ -145,12 +147,16 @@ extension KerberosError.Code {
         refusalsOfTicket.contains(Int(status)) || Int(status) == Int(KRB5KRB_ERR_GENERIC) && text.hasSuffix(": PROCESS_TGS")
     }
 
+    /// Whether no name server answered when libkrb5 looked for the KDCs' addresses: it returns `EAGAIN` for getaddrinfo's `EAI_AGAIN`.
+    private static func isFailureOfNames(_ status: krb5_error_code) -> Bool { status == EAGAIN }
+
     private static func byOperation(_ operation: KerberosError.Operation, status: krb5_error_code, text: String) -> Self {
         switch operation {
         case .signIn where refusalsOfProof.contains(Int(status)), .signInWithKeytab where refusalsOfProof.contains(Int(status)):
             .wrongPassword
         case .getServiceTicket where isRefusalOfTicket(status, text: text), .renew where isRefusalOfTicket(status, text: text):
             .ticketRefused
+        case _ where operation.contactsKDC && isFailureOfNames(status): .kdcUnreachable
         case .readConfiguration: .configurationInvalid
         case .writeCache: .cacheUnusable
         case .renew where Int(status) == Int(KRB5KDC_ERR_BADOPTION): .notRenewable

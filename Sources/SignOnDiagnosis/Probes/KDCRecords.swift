@@ -74,8 +74,8 @@ struct KDCRecords: Sendable {
             "the KDCs of \(realm) are unknown: krb5.conf lists none, and DNS has no SRV record _kerberos._udp.\(realm) "
                 + "nor _kerberos._tcp.\(realm), and no URI record \(uriName).",
             remedy:
-                "Check the realm's spelling, or list its KDCs in the profile under ExtensionData (preferredKDCs: [kdc.corp.example]) or in "
-                + "krb5.conf."
+                "Check the network or the VPN: often only the organization's name servers list its KDCs. If they do not, check the realm's "
+                + "spelling, or list its KDCs in the profile under ExtensionData (preferredKDCs: [kdc.corp.example]) or in krb5.conf."
         )
     }
 

@@ -32,6 +32,21 @@ extension Tag {
         }
     }
 
+    /// libkrb5 reports "Resource temporarily unavailable" if no name server answers.
+    @Test(.enabled(if: PrivateMounts.arePossible, Comment(rawValue: PrivateMounts.reason)), arguments: [false, true])
+    func `without a network, KDCs that krb5.conf names cannot be reached`(usesKeytab: Bool) async throws {
+        try await withTestRealm(users: Self.users) { realm in
+            let station = try Workstation(realm: realm)
+            let relations = "kdc = kdc1.corp.test\nkdc = kdc2.corp.test\n"
+            let configuration = try station.write("[realms]\nEXAMPLE.TEST = {\n\(relations)}\n", to: "krb5.conf")
+            let options = usesKeytab ? ["--keytab", try await realm.keytab(for: "alice")] : ["--password-stdin"]
+            let command = ["unshare", "--net", "ksso", "login", "alice"] + options
+            let result = try await station.run(command, input: "secret\n", environment: ["KRB5_CONFIG": configuration])
+            #expect(result.exitStatus == 6, "\(result)")
+            #expect(result.errors.contains("Check the network or the VPN, then run: ksso doctor"), "\(result)")
+        }
+    }
+
     /// Also checks that the password is in no argument that other users can see while the command waits.
     @Test(.tags(.slow)) func `a KDC that drops packets is reported after 10 seconds`() async throws {
         try await withTestRealm(users: Self.users) { realm in

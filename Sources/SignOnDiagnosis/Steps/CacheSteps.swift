@@ -93,11 +93,44 @@ extension DiagnosticStep {
         let socket = try? await own.libdefault("kcm_socket")
         let stockSocket = try? await stock.libdefault("kcm_socket")
         let isShared = ours == theirs && (ours.type != "KCM" || stockSocket == socket)
-        if isShared { return .ok("klist, curl and other programs use the same cache.") }
+        guard isShared else {
+            return .warning(
+                "klist, curl and other programs started from here use \(theirs)\(ours == theirs ? " of another server" : "").",
+                remedy: visibilityRemedy(findings.subject)
+            )
+        }
+        if let session = await sessionElsewhere(than: theirs, findings) {
+            return .warning(
+                "the tickets of \(session.principal) are in \(session.cache), but klist, curl and other programs use \(theirs).",
+                remedy: "An agent keeps the tickets of all principals in one place: ksso setup"
+            )
+        }
+        let isAgents = ours.type == "KCM" && socket == RuntimeDirectory(environment: findings.subject.environment).kcmSocket
+        guard isAgents, let access = programAccess(findings.sso.policy.configurations) else {
+            return .ok("klist, curl and other programs use the same cache.")
+        }
         return .warning(
-            "klist, curl and other programs started from here use \(theirs)\(ours == theirs ? " of another server" : "").",
-            remedy: visibilityRemedy(findings.subject)
+            "klist, curl and other programs use the same cache, which the profiles open \(access).",
+            remedy: "Other programs are told that the permission is denied. credentialBundleIdACL and DeniedBundleIdentifiers list them."
         )
+    }
+
+    /// The default session of the realm if its tickets are not in the default cache, which holds those of another principal.
+    private static func sessionElsewhere(than cache: CredentialCacheName, _ findings: DiagnosticFindings) async -> Session? {
+        guard !cache.isCollection, let list = try? await findings.sso.sessions() else { return nil }
+        return list.sessions.first { $0.isDefault && $0.isSignedIn && $0.realm == findings.realm && $0.cache != cache }
+    }
+
+    /// To which programs the profiles open the agent's cache, such as `only to ksso, /usr/bin/curl`; nil if to all.
+    private static func programAccess(_ configurations: [ExtensionConfiguration]) -> String? {
+        func text(_ callers: [CredentialCaller]) -> String {
+            let names = callers.prefix(5).map(\.description).joined(separator: ", ")
+            return callers.count > 5 ? "\(names) and \(callers.count - 5) more" : names
+        }
+        let permitting = configurations.compactMap(\.credentialCallers).map { $0.isEmpty ? "only to ksso" : "only to ksso, \(text($0))" }
+        let denied = configurations.flatMap(\.deniedCallers)
+        let parts = permitting + (denied.isEmpty ? [] : ["not to \(text(denied))"])
+        return parts.isEmpty ? nil : parts.joined(separator: " and ")
     }
 
     private static func visibilityRemedy(_ subject: Doctor.Subject) -> String {

@@ -12,10 +12,20 @@ extension DiagnosticCheck {
     /// - Parameter isRequired: Whether a host is to be answered, which requires a profile.
     static func profiles(_ found: ProfileSearchResult, isRequired: Bool) -> [DiagnosticCheck] {
         var checks = found.warnings.map { warning in
+            let check = "To check all its keys: ksso profile check \(warning.source)"
+            return switch warning.code {
+            case .severalDefaultRealms: DiagnosticCheck("profile", .warning, warning.message, remedy: "Fix the file. \(check)")
+            case .untrustedSigner:
+                DiagnosticCheck(
+                    "profile",
+                    .warning,
+                    warning.message,
+                    remedy: "The profile is used. If this machine should trust its signer, the administrator lists the certificate under "
+                        + "ProfileAnchors in /etc/ksso/policy.yaml."
+                )
             // A misspelled key has no effect, so it is a failure.
-            let isFault = warning.code != .severalDefaultRealms
-            let remedy = "Fix the file. To check all its keys: ksso profile check \(warning.source)"
-            return DiagnosticCheck("profile", isFault ? .failed : .warning, warning.message, remedy: remedy)
+            default: DiagnosticCheck("profile", .failed, warning.message, remedy: "Fix the file. \(check)")
+            }
         }
         for profile in found.profiles {
             for warning in profile.configurations.flatMap(\.warnings) {

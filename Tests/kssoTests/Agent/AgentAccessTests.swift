@@ -52,6 +52,9 @@ struct AgentAccessTests {
             let refused = try await authorize("http://localhost/")
             #expect(refused.status == "403", "\(refused)")
             #expect(refused.body.contains("credentialBundleIdACL does not list /usr/bin/curl (process "), "\(refused)")
+            let diagnosis = try await exec("ksso", "doctor").output
+            let access = "! visibility: klist, curl and other programs use the same cache, which the profiles open only to ksso, \(kvno).\n"
+            #expect(diagnosis.contains(access), "\(diagnosis)")
             #expect(try await station.status().sessions.map(\.principal) == ["alice@EXAMPLE.TEST"])
         }
     }

@@ -56,7 +56,7 @@ extension KerberosExtension {
             return DecisionReason(
                 rule: "session",
                 verdict: .passed,
-                detail: "\(session.principal) is signed in, in \(session.cache), until \(session.ticketExpires.localText)."
+                detail: "\(session.principal) is signed in, in \(session.cache), until \(session.ticketExpires.localTextWithTimeLeft)."
             )
         }
         let whom = plan.configuration.principalName.map { "\($0) of \(plan.realm)" }

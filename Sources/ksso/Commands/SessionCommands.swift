@@ -118,7 +118,7 @@ struct Refresh: AsyncParsableCommand {
             for session in sessions {
                 do {
                     let renewed = try await sso.refresh(session, prompt: prompter)
-                    if !quiet { Console.print("\(renewed.principal) is signed in until \(renewed.ticketExpires.localText).") }
+                    if !quiet { Console.print("\(renewed.principal) is signed in until \(renewed.ticketExpires.localTextWithTimeLeft).") }
                 } catch {
                     if let earlier = failure { earlier.report() }
                     failure = CommandFailure(error, verbose: common.isVerbose)

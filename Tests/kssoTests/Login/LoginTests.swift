@@ -16,7 +16,7 @@ struct LoginTests {
     }
 
     private func expectSignedIn(_ result: CommandResult, _ principal: String = "alice@EXAMPLE.TEST", cache: String? = nil) throws {
-        let line = "\(principal) is signed in until TIME, in \(cache ?? station.cache).\n"
+        let line = "\(principal) is signed in until TIME LEFT, in \(cache ?? station.cache).\n"
         #expect(result.output.withoutTimes == line)
         #expect(result.errors == "")
         #expect(result.exitStatus == 0)
@@ -149,7 +149,7 @@ struct LoginTests {
     @Test func `ksso login with a valid session does not prompt unless --force is given`() async throws {
         try await station.signIn()
         let result = try await station.ksso("login", "alice")
-        let line = "alice@EXAMPLE.TEST is signed in already, until TIME. To sign in again: ksso login --force alice@EXAMPLE.TEST\n"
+        let line = "alice@EXAMPLE.TEST is signed in already, until TIME LEFT. To sign in again: ksso login --force alice@EXAMPLE.TEST\n"
         #expect(result.output.withoutTimes == line)
         #expect(result.exitStatus == 0)
         try expectSignedIn(try await station.ksso("login", "alice", "--force", "--password-stdin", input: "secret\n"))
@@ -202,7 +202,7 @@ struct LoginTests {
             #expect(kept.exitStatus == 0 && kept.output.contains("is signed in already"), "\(kept)")
         }
         let renewed = try await station.ksso("login", "app/valid@EXAMPLE.TEST", "--valid-for", "1h")
-        #expect(renewed.withoutTimes == .done("app/valid@EXAMPLE.TEST: a new ticket was acquired, valid until TIME.\n"))
+        #expect(renewed.withoutTimes == .done("app/valid@EXAMPLE.TEST: a new ticket was acquired, valid until TIME LEFT.\n"))
         #expect(try await station.ksso("status", "--quiet", "--valid-for", "1h").exitStatus == 0)
     }
 

@@ -41,7 +41,7 @@ struct RememberTests {
         try await withUser { name async throws in
             let result = try await remember(name)
             let lines = """
-                \(name)@EXAMPLE.TEST is signed in until TIME, in \(station.cache).
+                \(name)@EXAMPLE.TEST is signed in until TIME LEFT, in \(station.cache).
                 The password is stored in the kernel's keyring until the machine shuts down or your last process exits. \
                 To remove it: ksso logout \(name)@EXAMPLE.TEST
 

@@ -130,7 +130,7 @@ struct ExplainTests {
               + mutualAuthentication: The server is verified (mutual authentication).
                 delegation: The user's own ticket is not forwarded: DelegationHosts does not cover example.com.
                 preemptive: The first request carries no ticket: PreemptiveHosts does not cover example.com.
-              + session: alice@EXAMPLE.TEST is signed in, in \(station.cache), until TIME.
+              + session: alice@EXAMPLE.TEST is signed in, in \(station.cache), until TIME LEFT.
               + ticket: A ticket for HTTP/example.com@EXAMPLE.TEST of SIZE bytes is in \(station.cache).
               + credentialUseMode: always: the extension's credential is used for every principal a program names.
               + channelBinding: client_aware_channel_bindings is on: a server that checks channel bindings rejects this user's tokens \

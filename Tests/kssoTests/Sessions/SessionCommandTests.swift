@@ -69,7 +69,7 @@ struct SessionCommandTests {
             let requests = try realm.log().components(separatedBy: "AS_REQ").count
             for command in [["refresh"], ["refresh", "alice"], ["refresh", "--realm", "EXAMPLE.TEST"]] {
                 let renewed = try await station.run(["ksso"] + command)
-                #expect(renewed.withoutTimes == .done("alice@EXAMPLE.TEST is signed in until TIME.\n"))
+                #expect(renewed.withoutTimes == .done("alice@EXAMPLE.TEST is signed in until TIME LEFT.\n"))
             }
             #expect(try realm.log().components(separatedBy: "TGS_REQ").count == 4)
             #expect(try realm.log().components(separatedBy: "AS_REQ").count == requests)
@@ -98,7 +98,7 @@ struct SessionCommandTests {
     @Test func `ksso refresh reacquires a ticket with its keytab`() async throws {
         let keytab = try await realm.keytab(for: "alice")
         #expect(try await station.ksso("login", "alice", "--keytab", keytab, "--quiet").exitStatus == 0)
-        #expect(try await station.ksso("refresh").withoutTimes == .done("alice@EXAMPLE.TEST is signed in until TIME.\n"))
+        #expect(try await station.ksso("refresh").withoutTimes == .done("alice@EXAMPLE.TEST is signed in until TIME LEFT.\n"))
         #expect(try await station.status().sessions.map(\.acquiredBy) == ["keytab"])
         try FileManager.default.removeItem(atPath: keytab)
         #expect(try await station.ksso("refresh").exitStatus == 1)

@@ -38,7 +38,7 @@ struct TerminalTests {
         let lines = transcript.withoutTimes.split(separator: "\n")
         #expect(
             lines == [
-                "\(Self.prompt)"[...], "alice@EXAMPLE.TEST is signed in until TIME, in \(station.cache).", "status=0", "settings=0",
+                "\(Self.prompt)"[...], "alice@EXAMPLE.TEST is signed in until TIME LEFT, in \(station.cache).", "status=0", "settings=0",
                 "shown again",
             ]
         )
@@ -172,7 +172,7 @@ struct TerminalTests {
             try await terminal.wait(for: "status=0\nsettings=0\n")
         }
         let output = try String(contentsOfFile: "\(station.directory)/output", encoding: .utf8)
-        #expect(output.withoutTimes == "alice@EXAMPLE.TEST is signed in until TIME, in \(station.cache).\n")
+        #expect(output.withoutTimes == "alice@EXAMPLE.TEST is signed in until TIME LEFT, in \(station.cache).\n")
         // Checks the size, because Foundation leaks its buffer when it reads an empty file.
         let errors = try FileManager.default.attributesOfItem(atPath: "\(station.directory)/errors")
         #expect(errors[.size] as? Int == 0)

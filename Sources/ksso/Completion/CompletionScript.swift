@@ -18,20 +18,49 @@ struct CompletionScript {
     var text: String {
         let generated = KSSOCommand.completionScript(for: shell)
         return switch shell {
-        case .bash: generated.replacing("complete -o filenames -F _ksso ksso", with: Self.bashEntry)
-        case .zsh: generated.replacing("'*:command:'", with: Self.zshCommand)
-        case .fish: generated + "\n" + Self.fishCommand
+        case .bash: Self.bash(generated)
+        case .zsh: Self.zsh(generated)
+        case .fish: generated + "\n" + Self.fishCommands
         default: generated
         }
+    }
+
+    private static func zsh(_ generated: String) -> String {
+        generated.replacing("'*:command:'", with: zshCommand)
+            .replacing(/'\*:arguments:\{(__ksso_custom_complete ---completion realm [^\n]*)\}'/) { match in
+                "'*:arguments:\(zshRealm(elsewhere: match.output.1))'"
+            }
+            // Without the backslash, a candidate such as a URL ends at its colon.
+            .replacing(#"__ksso_complete "${completions[@]:0:-1}""#, with: #"__ksso_complete "${(@)completions[1,-2]//:/\\:}""#)
+            // An option with a value also accepts it in the same word: --realm=CORP.EXAMPLE.
+            .replacing(/('\*?--[a-z-]+)(\[(?:[^\]\\]|\\.)*\]:)/) { "\($0.output.1)=\($0.output.2)" }
     }
 
     /// Completes the command of `ksso exec` as zsh completes any other command. zsh passes it a leading `--` too.
     private static let zshCommand = #"'*:: :{[[ "${words[1]}" != -- ]] || { shift words; (( CURRENT-- )) }; _normal}'"#
 
-    /// Completes the command of `ksso exec` with fish's own completions for it.
-    private static let fishCommand = """
+    /// Completes the command after `ksso realm run … --` in the same way.
+    private static func zshRealm(elsewhere completion: Substring) -> String {
+        #"{local -i end="${words[(i)--]}"; if (( end < CURRENT )) { words=("${(@)words[end+1,-1]}"); (( CURRENT -= end )); _normal } "#
+            + "else { \(completion) }}"
+    }
+
+    /// Completes the commands of `ksso exec` and `ksso realm run` with fish's own completions for them.
+    private static let fishCommands = """
         complete -c 'ksso' -n '__fish_seen_subcommand_from exec' -fka '(__fish_complete_subcommand --fcs-skip=2)'
+
+        function __ksso_realm_command
+            set -l words (commandline -opc)
+            set -l end (contains -i -- -- $words)
+            complete -C (string join ' ' -- (string escape -- $words[(math $end + 1)..-1]) (commandline -ct))
+        end
+        complete -c 'ksso' -n '__fish_seen_subcommand_from realm; and contains -- -- (commandline -opc)' -fka '(__ksso_realm_command)'
         """
+
+    private static func bash(_ generated: String) -> String {
+        generated.replacing("complete -o filenames -F _ksso ksso", with: bashEntry)
+            .replacing("__ksso_add_completions() {\n", with: "__ksso_add_completions() {\n    [[ \"${1}\" == -[Wc] ]] || are_files=1\n")
+    }
 
     /// bash splits words at the characters in COMP_WORDBREAKS, such as the colon of a URL and the @ of a principal, and replaces only the
     /// last part. The generated function expects whole words, and does not complete the command that `ksso exec` runs.
@@ -40,7 +69,7 @@ struct CompletionScript {
         # completes any other command.
         __ksso_complete_line() {
             local -a words=() starts=()
-            local -i index last=-1 current=0 first=0
+            local -i index last=-1 current=0 first=0 are_files=0
             local cur="" kept="" rest="${COMP_LINE}" word blank before
             for index in "${!COMP_WORDS[@]}"; do
                 word="${COMP_WORDS[index]}"
@@ -115,8 +144,8 @@ struct CompletionScript {
             fi
 
             COMPREPLY=("${COMPREPLY[@]#"${kept}"}")
-            # bash would write the @ of a principal as \@, because it quotes the characters of a file name.
-            [[ "${COMPREPLY[0]-}" != *@* || -e "${COMPREPLY[0]}" ]] || compopt +o filenames 2>/dev/null
+            # bash would write the @ of a principal as \@, and a slash after a subcommand if a folder has the same name.
+            ((are_files)) || [[ "${words[1]-}" == realm && -e "${COMPREPLY[0]-}" ]] || compopt +o filenames 2>/dev/null
         }
 
         complete -o filenames -F __ksso_complete_line ksso

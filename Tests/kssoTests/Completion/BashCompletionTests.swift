@@ -124,14 +124,24 @@ struct BashCompletionTests {
         }
     }
 
+    /// bash writes a slash after a candidate that is a file name, if a folder has that name.
+    @Test(arguments: [("agent r", false), ("login al", false), ("setup co", true)])
+    func `only the names of files are completed as files`(words: String, areFiles: Bool) async throws {
+        for name in ["run", "corp.yaml"] {
+            try FileManager.default.createDirectory(atPath: "\(station.directory)/\(name)", withIntermediateDirectories: true)
+        }
+        let options = "compopt() { [[ $* != *'+o filenames'* ]] || touch plain; }"
+        _ = try await candidates("ksso \(words)", shell: options)
+        #expect(FileManager.default.fileExists(atPath: "\(station.directory)/plain") != areFiles)
+    }
+
     @Test(.enabled(if: StockProgram.isInstalled("fish"), "fish is missing: package fish"))
-    func `fish completes the command of ksso exec`() async throws {
-        try await station.signIn()
+    func `fish completes the commands of ksso exec and ksso realm run`() async throws {
         func candidates(_ line: String) async throws -> [String] {
             let script = "ksso --generate-completion-script fish | source; complete -C '\(line)'"
             return try await station.run(["fish", "--no-config", "-c", script]).output.split(separator: "\n").map(String.init)
         }
-        for words in ["exec klis", "exec --file -- klis"] {
+        for words in ["exec klis", "exec --file -- klis", "realm run --web -- klis"] {
             #expect(try await candidates("ksso \(words)").contains { $0.hasPrefix("klist") }, "\(words)")
         }
     }

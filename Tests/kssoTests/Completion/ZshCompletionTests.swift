@@ -61,7 +61,9 @@ struct ZshCompletionTests {
             ("ksso switch a", ["alice@EXAMPLE.TEST"]), ("ksso logout --realm E", ["EXAMPLE.TEST"]),
             ("ksso explain in", ["intranet.corp.test"]), ("ksso realm kdc s", ["start", "stop"]), ("ksso realm run --us", ["--user"]),
             ("ksso setup corp", ["corp.yaml"]), ("ksso exec -- klis", ["klist"]), ("ksso exec klis", ["klist"]),
-            ("ksso exec cat lett", ["letter.txt"]),
+            ("ksso exec cat lett", ["letter.txt"]), ("ksso fetch h", ["https://intranet.corp.test"]),
+            ("ksso explain http://in", ["http://intranet.corp.test"]), ("ksso login --realm=E", ["EXAMPLE.TEST"]),
+            ("ksso env --shell=f", ["fish"]), ("ksso realm run --web -- klis", ["klist"]), ("ksso realm run -- cat lett", ["letter.txt"]),
         ] as [(String, [String])]
     )
     func `zsh completes commands, names, files and the command of ksso exec`(line: String, expected: [String]) async throws {

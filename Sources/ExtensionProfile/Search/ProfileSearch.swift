@@ -22,12 +22,14 @@ public struct ProfileSearch: Sendable {
     public var systemOwner: UInt32
     /// The user ID that the user's directory is for.
     public var user: UInt32
+    /// Whether the environment is that of `ksso realm run`. The user's principals are those of other realms, which may have the same names.
+    private let isInTestRealm: Bool
 
     /// Creates a search.
     ///
     /// - Parameters:
     ///   - explicitPaths: The named files; if there are none, `KSSO_PROFILE` names them, separated by `:`.
-    ///   - environment: The environment with the variables `KSSO_PROFILE`, `XDG_CONFIG_HOME` and `HOME`.
+    ///   - environment: The environment with the variables `KSSO_PROFILE`, `XDG_CONFIG_HOME`, `HOME` and `KSSO_REALM_CONTROL`.
     ///   - systemDirectory: The system-wide directory.
     ///   - userDirectory: The user's directory; nil is `$XDG_CONFIG_HOME/ksso`, or `~/.config/ksso`.
     ///   - systemOwner: The user ID that owns the system-wide directory.
@@ -46,6 +48,7 @@ public struct ProfileSearch: Sendable {
         self.userDirectory = userDirectory ?? ProfileSearch.defaultUserDirectory(environment)
         self.systemOwner = systemOwner
         self.user = user ?? ProfileFile.currentUser
+        isInTestRealm = environment["KSSO_REALM_CONTROL"]?.isEmpty == false
     }
 
     /// Finds and reads the profiles. May block for a disk and for the verification of a signature: in a task, use ``load()``.
@@ -73,7 +76,8 @@ public struct ProfileSearch: Sendable {
     var userTrust: ProfileFile.Trust { ProfileFile.Trust(owners: [user, systemOwner], followsLinks: true) }
 
     private var userPrincipals: UserPrincipals {
-        userDirectory.map { UserPrincipals(in: $0, trust: userTrust) } ?? UserPrincipals()
+        guard let userDirectory, !isInTestRealm else { return UserPrincipals() }
+        return UserPrincipals(in: userDirectory, trust: userTrust)
     }
 
     /// Searches the directories.

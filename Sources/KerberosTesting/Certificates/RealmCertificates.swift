@@ -65,16 +65,16 @@ struct RealmCertificates: Sendable {
         let (name, alternative, parts) =
             switch holder {
             case .principal(let principal): (principal, "1.3.6.1.5.2.2;SEQUENCE:name", principal.split(separator: "/"))
-            case .userPrincipalName(let name): (name, "1.3.6.1.4.1.311.20.2.3;UTF8:\(name)", [])
+            case .userPrincipalName(let name): (name, "1.3.6.1.4.1.311.20.2.3;UTF8:\(Self.quoted(name))", [])
             }
-        let components = parts.enumerated().map { "part\($0.offset) = GeneralString:\($0.element)" }
+        let components = parts.enumerated().map { "part\($0.offset) = GeneralString:\(Self.quoted($0.element))" }
         return """
             [req]
             prompt = no
             distinguished_name = subject
             [subject]
             O = \(realm)
-            CN = \(name.isEmpty ? "nobody" : name.replacing("/", with: " "))
+            CN = \(name.isEmpty ? "nobody" : Self.quoted(name.replacing("/", with: " ")))
             [own]
             basicConstraints = CA:FALSE
             keyUsage = digitalSignature,keyEncipherment
@@ -89,6 +89,14 @@ struct RealmCertificates: Sendable {
             [components]
             \(components.joined(separator: "\n"))
             """
+    }
+
+    /// A value of an openssl configuration, in which some characters have a meaning (config(5ssl)).
+    private static func quoted(_ value: some StringProtocol) -> String {
+        value.reduce(into: "") { result, character in
+            if #"\"'`#$"#.contains(character) { result += "\\" }
+            result.append(character)
+        }
     }
 }
 

@@ -123,7 +123,8 @@ extension DiagnosticStep {
         guard let refusal = answer.refusal else { return .ok("the KDC knows \(principal).") }
         let sentence = "\(principal): \(refusal.message)"
         if refusal.code == .unknownPrincipal, findings.kdcs.isGuess {
-            return .warning(sentence, remedy: "Specify the principal: ksso setup --principal NAME@\(principal.realm)")
+            let command = findings.subject.isInTestRealm ? "ksso login" : "ksso setup --principal"
+            return .warning(sentence, remedy: "Specify the principal: \(command) NAME@\(principal.realm)")
         }
         return .failed(sentence, remedy: refusal.code == .passwordExpired ? "Change the password: ksso passwd, or kpasswd" : nil)
     }

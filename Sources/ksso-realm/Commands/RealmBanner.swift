@@ -9,7 +9,8 @@ struct RealmBanner {
 
     var lines: [String] {
         let names = plan.realms.map(\.name).joined(separator: ", ")
-        let end = "\(names) is running until interrupted (Ctrl-C)\(stopsWithInput ? ", or until standard input closes" : "")."
+        let verb = plan.realms.count == 1 ? "is" : "are"
+        let end = "\(names) \(verb) running until interrupted (Ctrl-C)\(stopsWithInput ? ", or until standard input closes" : "")."
         return plan.realms.map(Self.users) + suggestions + [end]
     }
 

@@ -7,7 +7,8 @@ import Testing
 @Suite(.enabled(if: hasPlugin(.pkinit), "krb5-pkinit is missing: Scripts/install-packages unpacks it"))
 struct CertificateRealmTests {
     private func withRealm(_ body: (TestRealm) async throws -> Void) async throws {
-        let options = TestRealmOptions(users: ["alice": "secret", "bob": "x"], acceptsCertificates: true, pluginDirectory: unpackedPlugins)
+        let users = ["alice": "secret", "bob": "x", "o'neil": "x", "a$b#c": "x"]
+        let options = TestRealmOptions(users: users, acceptsCertificates: true, pluginDirectory: unpackedPlugins)
         try await withTestRealm(options) { try await body($0) }
     }
 
@@ -19,6 +20,15 @@ struct CertificateRealmTests {
             #expect(try await realm.run("klist", []).output.contains("Default principal: alice@EXAMPLE.TEST"))
             let other = try await realm.run("kinit", ["-X", "X509_user_identity=\(own.identity)", "bob"])
             #expect(other.exitStatus == 1, "alice's certificate is not bob's")
+        }
+    }
+
+    /// These characters have a meaning in the configuration of openssl.
+    @Test(arguments: ["o'neil", "a$b#c"]) func `a certificate has the user's name as it is`(name: String) async throws {
+        try await withRealm { realm in
+            let own = try await realm.certificate(for: name)
+            let login = try await realm.run("kinit", ["-X", "X509_user_identity=\(own.identity)", name])
+            #expect(login.exitStatus == 0, "\(login.errors)")
         }
     }
 

@@ -24,8 +24,8 @@ struct Setup: AsyncParsableCommand {
             If your name in the realm is not the name of your account here, --principal names it, and later sign-ins use it too; the \
             command also asks for it if the KDC does not know the name of your account.
 
-            --undo removes the profiles and the lines that earlier runs installed, unless you have changed them since, and forgets that name. \
-            Then a running agent signs out of a realm that no profile names any more: it destroys the tickets that ksso acquired there.
+            --undo removes the profiles that earlier runs installed, unless you have changed them since, and the lines between the marks of \
+            ksso, and forgets that name. Then a running agent signs out of a realm that no profile names any more: it destroys the tickets that ksso acquired there.
 
             With --system, only installs the profile in /etc/ksso, for every user of the machine; each user signs in separately.
 

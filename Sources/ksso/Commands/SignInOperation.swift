@@ -41,7 +41,7 @@ struct SignInOperation {
             let session = result.session
             if result.origin == .signedIn {
                 if let alias = session.alias { say("\(alias.displayName) is \(session.principal).") }
-                say("\(session.principal) is signed in until \(session.ticketExpires.localText), in \(session.cache).")
+                say("\(session.principal) is signed in until \(session.ticketExpires.localTextWithTimeLeft), in \(session.cache).")
                 if recordsPrincipal || result.isAsked { await record(session.principal, sso, environment) }
                 if let place = result.place { say("The password is stored \(place). To remove it: ksso logout \(session.principal)") }
                 printNotice(await describing(session, sso, hasAgent: runtime.cacheSocket != nil), sso)
@@ -49,8 +49,8 @@ struct SignInOperation {
                 let again = "To sign in again: ksso login --force \(session.principal)"
                 say(
                     result.origin == .renewed
-                        ? "\(session.principal): a new ticket was acquired, valid until \(session.ticketExpires.localText)."
-                        : "\(session.principal) is signed in already, until \(session.ticketExpires.localText). \(again)"
+                        ? "\(session.principal): a new ticket was acquired, valid until \(session.ticketExpires.localTextWithTimeLeft)."
+                        : "\(session.principal) is signed in already, until \(session.ticketExpires.localTextWithTimeLeft). \(again)"
                 )
                 if recordsPrincipal || mayRecord(session, sso) { await record(session.principal, sso, environment) }
                 printNotice(session, sso)
@@ -85,7 +85,9 @@ struct SignInOperation {
             return try await signIn(as: principal, unless: sufficient, note: kept, sso)
         } catch let error as KerberosError where error.code == .unknownPrincipal && principal == nil && credential.keytab == nil {
             let question = UserNameQuestion(realm: try await sso.principal(nil, realm: realm).realm, sso: sso)
-            guard question.isOpen else { throw error }
+            guard question.isOpen else {
+                throw error.saying("the KDC does not know this principal, which the profile names (principalName). Tell its author.")
+            }
             let advice =
                 "the KDC does not know this principal. If you have another name in the realm, use: "
                 + "\(otherPrincipalCommand) NAME@\(question.realm)"

@@ -19,7 +19,10 @@ struct RealmRemovalNotice {
         let removed = realms.subtracting(await Self.realms(search)).sorted()
         guard !removed.isEmpty, RuntimeDirectory(environment: environment).servesRequests else { return }
         let names = removed.joined(separator: ", ")
-        Console.note("The agent will sign out of \(names) and destroy the tickets that ksso acquired, because no profile names the realm.")
+        Console.note(
+            "The agent will sign out of \(names) within a minute and destroy the tickets that ksso acquired, because no profile names the "
+                + "realm. If you stop it before that, the tickets stay."
+        )
     }
 
     private static func realms(_ search: ProfileSearch) async -> Set<String> {

@@ -30,7 +30,7 @@ struct ProfileRemoveTests {
         try await station.withAgent { _ async throws in
             #expect(try await remove("other").errors.isEmpty)
             let notice = try await remove("corp").errors
-            #expect(notice.hasPrefix("The agent will sign out of EXAMPLE.TEST and destroy the tickets that ksso acquired, "), "\(notice)")
+            #expect(notice.hasPrefix("The agent will sign out of EXAMPLE.TEST within a minute and destroy the tickets "), "\(notice)")
         }
     }
 

@@ -130,7 +130,7 @@ struct ManyTicketsTests {
     }
 
     /// After ten thousand removals and as many stores, the cost is that of the remaining tickets.
-    @Test func `removed tickets no longer count toward the storage cost`() throws {
+    @Test func `removed tickets no longer count toward the storage cost`() async throws {
         var client = client((0..<1000).map { Sample.ticket($0) })
         let cost = client.store.cost
         for round in 1...10 {
@@ -138,6 +138,7 @@ struct ManyTicketsTests {
                 #expect(client.send(.remove, "", Sample.ticket(number + (round - 1) * 1000).patternBytes()) == Reply())
                 #expect(client.store(Sample.ticket(number + round * 1000)) == .ok)
             }
+            await Task.yield()
         }
         #expect(abs(client.store.cost - cost) < 10_000)
         #expect(try client.list() == (10_000..<11_000).map { Sample.ticket($0).bytes })

@@ -138,7 +138,7 @@ import Testing
     }
 
     /// Such entries would match no program, so that a list of denied programs would deny nothing.
-    @Test(arguments: ["/usr/bin/*", "/usr/bin/pytho?", "/usr/bin/../sbin/", "/opt/./app", "/usr//bin/curl"])
+    @Test(arguments: ["/usr/bin/*", "/usr/bin/pytho?", "/usr/bin/[a-z]", "/usr/bin/../sbin/", "/opt/./app", "/usr//bin/curl"])
     func `an entry that matches no program is refused`(entry: String) throws {
         for key in ["DeniedBundleIdentifiers: ['\(entry)']", "ExtensionData: {credentialBundleIdACL: ['\(entry)']}"] {
             let error = try #require(throws: ProfileError.self) { try configuration(key) }

@@ -19,7 +19,7 @@ extension PayloadChecker {
         let remarks = places.flatMap { place, list in
             guard let list else { return [ProfileAdvice]() }
             let share = remark(on: list).map { [ProfileAdvice($0.severity, path: place, payloadIndex: index, $0.sentence)] } ?? []
-            return share + list.unmatched.map { ProfileAdvice(.warning, path: place, payloadIndex: index, $0) }
+            return share + (examinesMachine ? list.unmatched : []).map { ProfileAdvice(.warning, path: place, payloadIndex: index, $0) }
         }
         guard keys[Self.mode] != nil, data[CallerList.permitting] == nil else { return remarks }
         let sentence = "The key has no effect without \(CallerList.permitting) in ExtensionData."

@@ -16,7 +16,11 @@ struct PayloadChecker {
     private(set) var advice: [ProfileAdvice] = []
     private(set) var hosts: [Host] = []
 
-    init(index: Int, path: ProfileKeyPath, keys: [String: ProfileValue]) {
+    /// Whether the programs in lists are looked for on this machine.
+    let examinesMachine: Bool
+
+    init(index: Int, path: ProfileKeyPath, keys: [String: ProfileValue], examinesMachine: Bool) {
+        self.examinesMachine = examinesMachine
         self.index = index
         self.path = path
         self.keys = keys

@@ -193,7 +193,7 @@ extension ValueCheck {
         case .executable(let path), .folder(let path):
             // Such an entry would match no program.
             let parts = path.split(separator: "/")
-            let isPlain = !path.contains(where: "*?".contains) && !path.contains("//") && !parts.contains(".") && !parts.contains("..")
+            let isPlain = !path.contains(where: "*?[".contains) && !path.contains("//") && !parts.contains(".") && !parts.contains("..")
             guard !isPlain else { return nil }
             return "found \(text.debugDescription), expected the path of a program, such as /usr/bin/curl, or of a directory with a final "
                 + "slash, such as /opt/app/, without wildcards, . and .."

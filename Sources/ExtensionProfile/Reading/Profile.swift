@@ -101,12 +101,16 @@ struct ProfileReader {
     private(set) var report: ProfileReport
     private(set) var payloads: [ExtensionPayload] = []
     private var hosts: [PayloadChecker.Host] = []
+    private let examinesMachine: Bool
 
     /// Parses a file.
     ///
-    /// - Parameter policy: The machine's policy. A signature is verified even if the policy does not require one.
-    init(data: Data, source: String, policy: ProfilePolicy) throws(ProfileError) {
+    /// - Parameters:
+    ///   - policy: The machine's policy. A signature is verified even if the policy does not require one.
+    ///   - examinesMachine: Whether the report has remarks about programs of this machine that the profile names.
+    init(data: Data, source: String, policy: ProfilePolicy, examinesMachine: Bool = false) throws(ProfileError) {
         report = ProfileReport(source: source)
+        self.examinesMachine = examinesMachine
         var content = data
         if data.count <= ProfileDocument.maximumSize, ProfileDocument.isSigned(data) {
             (content, report.signature) = try ProfileSignature.check(data, source: source, anchors: policy.anchors)
@@ -147,7 +151,7 @@ struct ProfileReader {
             return
         }
         report.kerberosPayloadCount += 1
-        var checker = PayloadChecker(index: entry.index, path: entry.path, keys: keys)
+        var checker = PayloadChecker(index: entry.index, path: entry.path, keys: keys, examinesMachine: examinesMachine)
         checker.check(isPropertyList: format == .propertyList)
         report.rows += checker.rows
         report.advice += checker.advice

@@ -28,7 +28,7 @@ public struct ProfileReport: Sendable, Hashable {
     /// Throws a ``ProfileError`` only if there are no keys to report on: the file is empty, too large or encrypted, has a signature that
     /// does not match or cannot be verified, or is neither a property list nor YAML.
     public static func check(data: Data, source: String, policy: ProfilePolicy = .none) throws(ProfileError) -> ProfileReport {
-        try ProfileReader(data: data, source: source, policy: policy).report
+        try ProfileReader(data: data, source: source, policy: policy, examinesMachine: true).report
     }
 
     /// Reports on a file, which it reads on the caller's thread. Blocks and throws as ``check(data:source:policy:)`` does, and throws if

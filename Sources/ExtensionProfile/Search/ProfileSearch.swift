@@ -48,7 +48,7 @@ public struct ProfileSearch: Sendable {
         self.userDirectory = userDirectory ?? ProfileSearch.defaultUserDirectory(environment)
         self.systemOwner = systemOwner
         self.user = user ?? ProfileFile.currentUser
-        isInTestRealm = environment["KSSO_REALM_CONTROL"]?.isEmpty == false
+        isInTestRealm = EnclosingRealm.isInside(environment)
     }
 
     /// Finds and reads the profiles. May block for a disk and for the verification of a signature: in a task, use ``load()``.

@@ -20,8 +20,10 @@ package struct AccessPolicy: Sendable {
     /// The agent's own executable, which is always permitted, because the agent has the tickets anyway.
     private let ownExecutable: String?
     private let identify: @Sendable (Int32) -> CallerIdentity
+    /// The entries whose paths have symbolic links, without these.
+    private let resolved: [CredentialCaller: CredentialCaller]
 
-    /// Creates the policy for these configurations.
+    /// Creates the policy for these configurations. Resolves the symbolic links in their lists of programs, which may block for a disk.
     package init(owner: UInt32, configurations: [ExtensionConfiguration] = []) {
         self.init(owner: owner, configurations: configurations, ownExecutable: CallerIdentity(processID: getpid()).executable) {
             CallerIdentity(processID: $0)
@@ -39,6 +41,8 @@ package struct AccessPolicy: Sendable {
         deniedCallers = configurations.flatMap(\.deniedCallers)
         self.ownExecutable = ownExecutable
         self.identify = identify
+        let callers = Set(callerLists.joined()).union(deniedCallers)
+        resolved = Dictionary(uniqueKeysWithValues: callers.map { ($0, $0.resolved) }).filter { $0 != $1 }
     }
 
     /// Returns whether a peer may use the credential caches. They contain the tickets of every realm, so every list must permit the
@@ -143,7 +147,7 @@ package struct AccessPolicy: Sendable {
         guard peer.processID != getpid() else { return true }
         let caller = identify(peer.processID)
         guard caller.executable == nil || caller.executable != ownExecutable else { return true }
-        return list.cover(executable: caller.executable, unit: caller.unit)
+        return covers(list, executable: caller.executable, unit: caller.unit)
     }
 
     /// Returns whether a list denies a peer. A process whose executable cannot be identified is denied.
@@ -151,7 +155,13 @@ package struct AccessPolicy: Sendable {
         guard !list.isEmpty, peer.processID != getpid() else { return false }
         let caller = identify(peer.processID)
         guard let executable = caller.executable ?? caller.replacedExecutable else { return true }
-        return executable != ownExecutable && list.cover(executable: executable, unit: caller.unit)
+        return executable != ownExecutable && covers(list, executable: executable, unit: caller.unit)
+    }
+
+    private func covers(_ list: [CredentialCaller], executable: String?, unit: String?) -> Bool {
+        list.contains { entry in
+            [entry, resolved[entry]].contains { $0?.matches(executable: executable, unit: unit) == true }
+        }
     }
 
     /// A peer's program in a message, such as `/usr/bin/curl (process 123)`.
@@ -162,18 +172,9 @@ package struct AccessPolicy: Sendable {
     }
 }
 
-extension [CredentialCaller] {
-    /// Returns whether an entry covers a program, as it is written or with its symbolic links resolved.
-    ///
-    /// The kernel reports the program's own file, while a profile may name a link to it, such as `/bin/curl` or `/usr/bin/python3`.
-    fileprivate func cover(executable: String?, unit: String?) -> Bool {
-        func matches(_ caller: CredentialCaller) -> Bool { caller.matches(executable: executable, unit: unit) }
-        return contains(where: matches) || executable != nil && lazy.map(\.resolved).contains(where: matches)
-    }
-}
-
 extension CredentialCaller {
-    /// The entry with the symbolic links in its path resolved.
+    /// The entry with the symbolic links in its path resolved. The kernel reports a program's own file, while a profile may name a link to it,
+    /// such as `/bin/curl` or `/usr/bin/python3`.
     fileprivate var resolved: CredentialCaller {
         func resolved(_ path: String) -> String { URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false) }
         return switch self {

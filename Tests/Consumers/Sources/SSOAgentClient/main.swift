@@ -1,5 +1,8 @@
 import SSOAgentClient
 
-// No agent runs on a machine that only builds.
-let agent = try? await AgentClient.connect()
-print(agent == nil ? "works" : "works with an agent")
+do {
+    _ = try await AgentClient.connect(socketPath: "/nonexistent/agent.sock")
+    print("fails: there is no such socket")
+} catch {
+    print(error.code == .agentNotRunning ? "works" : "fails: \(error)")
+}

@@ -1,5 +1,6 @@
 package import ArgumentParser
 internal import Foundation
+package import SystemSupport
 
 extension AsyncParsableCommand {
     /// Runs the process's arguments as a command line, and exits with the documented status.
@@ -48,17 +49,7 @@ package enum DispatchLog {
     package static func restore(in environment: inout [String: String]) { environment[variable] = given }
 }
 
-/// The realm of `ksso realm run` that a process runs in.
-package enum EnclosingRealm {
-    /// The variable with the socket's path, for the command that runs in the realm.
-    package static let controlVariable = "KSSO_REALM_CONTROL"
-
-    /// The variable with the certificate of the realm's first web server. With several servers, each has one with `_` and a suffix.
-    package static let certificateVariable = "KSSO_REALM_CERTIFICATE"
-
-    /// Whether the caller runs in a realm of `ksso realm run`.
-    package static func isInside(_ environment: [String: String]) -> Bool { environment[controlVariable]?.isEmpty == false }
-
+extension EnclosingRealm {
     /// Throws inside a test realm, because the command would write the realm's temporary paths to the caller's home.
     package static func refuseInside(environment: [String: String] = ProcessInfo.processInfo.environment) throws(CommandFailure) {
         guard isInside(environment) else { return }

@@ -102,7 +102,7 @@ extension DiagnosticStep {
         if let session = await sessionElsewhere(than: theirs, findings) {
             return .warning(
                 "the tickets of \(session.principal) are in \(session.cache), but klist, curl and other programs use \(theirs).",
-                remedy: "An agent keeps the tickets of all principals in one place: ksso setup"
+                remedy: findings.subject.isInTestRealm ? nil : "An agent keeps the tickets of all principals in one place: ksso setup"
             )
         }
         let isAgents = ours.type == "KCM" && socket == RuntimeDirectory(environment: findings.subject.environment).kcmSocket
@@ -111,7 +111,7 @@ extension DiagnosticStep {
         }
         return .warning(
             "klist, curl and other programs use the same cache, which the profiles open \(access).",
-            remedy: "Other programs are told that the permission is denied. credentialBundleIdACL and DeniedBundleIdentifiers list them."
+            remedy: "Others get \"Permission denied\". The profile keys credentialBundleIdACL and DeniedBundleIdentifiers decide this."
         )
     }
 
@@ -127,10 +127,13 @@ extension DiagnosticStep {
             let names = callers.prefix(5).map(\.description).joined(separator: ", ")
             return callers.count > 5 ? "\(names) and \(callers.count - 5) more" : names
         }
-        let permitting = configurations.compactMap(\.credentialCallers).map { $0.isEmpty ? "only to ksso" : "only to ksso, \(text($0))" }
+        let lists = configurations.compactMap(\.credentialCallers)
+        // A program must be in every list.
+        let permitted = (lists.first ?? []).filter { caller in lists.allSatisfy { $0.contains(caller) } }
         let denied = configurations.flatMap(\.deniedCallers)
-        let parts = permitting + (denied.isEmpty ? [] : ["not to \(text(denied))"])
-        return parts.isEmpty ? nil : parts.joined(separator: " and ")
+        let only = lists.isEmpty ? nil : permitted.isEmpty ? "only to ksso" : "only to ksso, \(text(permitted))"
+        let parts = [only, denied.isEmpty ? nil : "not to \(text(denied))"].compactMap(\.self)
+        return parts.isEmpty ? nil : parts.joined(separator: ", and ")
     }
 
     private static func visibilityRemedy(_ subject: Doctor.Subject) -> String {

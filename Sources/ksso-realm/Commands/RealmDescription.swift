@@ -1,5 +1,6 @@
 internal import CommandSupport
 internal import KerberosTesting
+internal import SystemSupport
 
 /// The document that `ksso realm run --json` prints on one line.
 struct RealmDescription: Encodable {

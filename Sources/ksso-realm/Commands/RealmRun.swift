@@ -6,6 +6,7 @@ internal import KerberosTesting
 internal import Subprocess
 internal import Synchronization
 internal import SystemPackage
+internal import SystemSupport
 
 struct RealmRun: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

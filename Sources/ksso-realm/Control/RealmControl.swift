@@ -3,6 +3,7 @@ internal import Foundation
 internal import KerberosTesting
 internal import NIOCore
 internal import NIOPosix
+internal import SystemSupport
 
 /// The socket by which `ksso realm fault` and `ksso realm kdc` control the enclosing `ksso realm run`. Each connection carries one line in
 /// each direction.

@@ -25,7 +25,8 @@ struct Setup: AsyncParsableCommand {
             command also asks for it if the KDC does not know the name of your account.
 
             --undo removes the profiles that earlier runs installed, unless you have changed them since, and the lines between the marks of \
-            ksso, and forgets that name. Then a running agent signs out of a realm that no profile names any more: it destroys the tickets that ksso acquired there.
+            ksso, and forgets that name. Then a running agent signs out of a realm that no profile names any more: it destroys the tickets \
+            that ksso acquired there.
 
             With --system, only installs the profile in /etc/ksso, for every user of the machine; each user signs in separately.
 

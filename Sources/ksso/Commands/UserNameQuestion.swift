@@ -84,7 +84,7 @@ struct UserNameQuestion {
     /// Stores the principal for later sign-ins, if the profile leaves it to the user and it is not the one that signs in anyway.
     func record(_ principal: Principal, environment: [String: String]) async throws -> Recording {
         let standard = try await sso.names.defaultPrincipal(realm: realm)
-        // The principals of a test realm end with it.
+        // The principals of a test realm are temporary.
         guard standard != principal, !EnclosingRealm.isInside(environment) else { return .unnecessary }
         guard isOpen else { return .namedByProfile(standard.description) }
         guard sso.profiles.contains(where: { $0.payloads.contains { $0.realm == realm } }) else { return .withoutProfile }

@@ -145,7 +145,7 @@ struct CompletionScript {
 
             COMPREPLY=("${COMPREPLY[@]#"${kept}"}")
             # bash would write the @ of a principal as \@, and a slash after a subcommand if a folder has the same name.
-            ((are_files)) || [[ "${words[1]-}" == realm && -e "${COMPREPLY[0]-}" ]] || compopt +o filenames 2>/dev/null
+            ((are_files)) || [[ "${words[1]-}" == realm && "${words[current - 1]-}" == -* && -e "${COMPREPLY[0]-}" ]] || compopt +o filenames 2>/dev/null
         }
 
         complete -o filenames -F __ksso_complete_line ksso

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import CommandSupport
 internal import Foundation
 internal import NIOSSL
+internal import SystemSupport
 
 /// The certificate authorities to trust for https servers.
 struct TrustOptions: ParsableArguments {

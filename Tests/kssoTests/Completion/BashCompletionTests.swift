@@ -125,7 +125,7 @@ struct BashCompletionTests {
     }
 
     /// bash writes a slash after a candidate that is a file name, if a folder has that name.
-    @Test(arguments: [("agent r", false), ("login al", false), ("setup co", true)])
+    @Test(arguments: [("agent r", false), ("login al", false), ("realm r", false), ("setup co", true), ("realm run --keytab co", true)])
     func `only the names of files are completed as files`(words: String, areFiles: Bool) async throws {
         for name in ["run", "corp.yaml"] {
             try FileManager.default.createDirectory(atPath: "\(station.directory)/\(name)", withIntermediateDirectories: true)

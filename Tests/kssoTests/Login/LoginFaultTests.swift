@@ -40,7 +40,7 @@ extension Tag {
             let relations = "kdc = kdc1.corp.test\nkdc = kdc2.corp.test\n"
             let configuration = try station.write("[realms]\nEXAMPLE.TEST = {\n\(relations)}\n", to: "krb5.conf")
             let options = usesKeytab ? ["--keytab", try await realm.keytab(for: "alice")] : ["--password-stdin"]
-            let command = ["unshare", "--net", "ksso", "login", "alice"] + options
+            let command = ["unshare", "--net", "ksso", "login", "alice@EXAMPLE.TEST"] + options
             let result = try await station.run(command, input: "secret\n", environment: ["KRB5_CONFIG": configuration])
             #expect(result.exitStatus == 6, "\(result)")
             #expect(result.errors.contains("Check the network or the VPN, then run: ksso doctor"), "\(result)")

@@ -173,8 +173,8 @@ package struct AccessPolicy: Sendable {
 }
 
 extension CredentialCaller {
-    /// The entry with the symbolic links in its path resolved. The kernel reports a program's own file, while a profile may name a link to it,
-    /// such as `/bin/curl` or `/usr/bin/python3`.
+    /// The entry with the symbolic links in its path resolved. The kernel reports a program's own file, while a profile may name a link
+    /// to it, such as `/bin/curl` or `/usr/bin/python3`.
     fileprivate var resolved: CredentialCaller {
         func resolved(_ path: String) -> String { URL(filePath: path).resolvingSymlinksInPath().path(percentEncoded: false) }
         return switch self {

@@ -138,9 +138,10 @@ struct ChromiumSettings: SignOnSettings {
             return !Entry.list(value).contains { $0.covers(wanted) }
         }
         guard !refusing.isEmpty else { return nil }
+        let folders = refusing.map(\.folder).joined(separator: " or ")
         return SettingsFinding(
             .missing,
-            "no policy allows \(origin.host), so the browser sends no ticket.",
+            "no policy in \(folders) allows \(origin.host), so the browser sends no ticket.",
             remedy: context.command(word, "--install", isMachineWide: true)
         )
     }

@@ -76,7 +76,7 @@ struct FirefoxSettings: SignOnSettings {
         guard !all.contains(where: { $0.covers(wanted) }) else { return nil }
         return SettingsFinding(
             .missing,
-            "no policy allows \(origin.host), so the browser sends no ticket.",
+            "no policy in \(path) allows \(origin.host), so the browser sends no ticket.",
             remedy: context.command(word, "--install", isMachineWide: true)
         )
     }

@@ -26,7 +26,9 @@ import Testing
         let denied = try configuration("DeniedBundleIdentifiers: [com.apple.Safari, /usr/bin/curl, 'unit:a.service', /opt/app/]")
             .deniedCallers
         #expect(denied == [.executable("/usr/bin/curl"), .unit("a.service"), .folder("/opt/app/")])
-        #expect(throws: ProfileError.self) { try configuration("DeniedBundleIdentifiers: ['unit:a']") }
+        for unit in ["unit:a", "unit:*.service", "Unit:a.service"] {
+            #expect(throws: ProfileError.self, "\(unit)") { try configuration("DeniedBundleIdentifiers: ['\(unit)']") }
+        }
         #expect(try configuration("").deniedCallers.isEmpty)
     }
 
@@ -138,7 +140,12 @@ import Testing
     }
 
     /// Such entries would match no program, so that a list of denied programs would deny nothing.
-    @Test(arguments: ["/usr/bin/*", "/usr/bin/pytho?", "/usr/bin/[a-z]", "/usr/bin/../sbin/", "/opt/./app", "/usr//bin/curl"])
+    @Test(
+        arguments: [
+            "/usr/bin/*", "/usr/bin/pytho?", "/usr/bin/[a-z]", "/usr/bin/../sbin/", "/opt/./app", "/usr//bin/curl", "usr/bin/curl", "./curl",
+            "*",
+        ]
+    )
     func `an entry that matches no program is refused`(entry: String) throws {
         for key in ["DeniedBundleIdentifiers: ['\(entry)']", "ExtensionData: {credentialBundleIdACL: ['\(entry)']}"] {
             let error = try #require(throws: ProfileError.self) { try configuration(key) }
@@ -150,7 +157,7 @@ import Testing
         let folder = try TemporaryFolder()
         let script = try folder.write("#!/bin/sh\n", to: "script", mode: 0o755)
         let program = try folder.write("program", to: "program", mode: 0o755)
-        let list = "[\(folder.path), \(folder.path)/, \(script), \(program), \(folder.path)/missing]"
+        let list = "[\(folder.path), \(folder.path)/, \(script), \(program), \(program)/, \(folder.path)/missing]"
         for key in ["DeniedBundleIdentifiers: \(list)", "ExtensionData: {credentialBundleIdACL: \(list)}"] {
             let report = try report(key)
             #expect(
@@ -158,6 +165,7 @@ import Testing
                     "\(folder.path) is a directory. To list the programs in it, write a final slash: \(folder.path)/",
                     "\(script) is a script, and its process runs the interpreter. List its systemd unit, such as unit:backup.service, or "
                         + "the interpreter with all its scripts.",
+                    "\(program)/ is a file. To list it, omit the final slash.",
                 ],
                 "\(report.advice)"
             )

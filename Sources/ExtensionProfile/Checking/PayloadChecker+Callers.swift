@@ -83,6 +83,9 @@ private struct CallerList {
     /// The sentences about entries that match no process, judging by the files of this machine.
     var unmatched: [String] {
         texts.compactMap { text in
+            if case .folder(let path) = CredentialCaller(text), FileStatus(path: String(path.dropLast()))?.isFile == true {
+                return "\(text) is a file. To list it, omit the final slash."
+            }
             guard case .executable(let path) = CredentialCaller(text), let status = FileStatus(path: path) else { return nil }
             if status.isDirectory { return "\(text) is a directory. To list the programs in it, write a final slash: \(text)/" }
             guard status.isFile, let file = FileHandle(forReadingAtPath: path), (try? file.read(upToCount: 2)) == Data("#!".utf8) else {

@@ -187,19 +187,23 @@ extension ValueCheck {
 
     /// Programs in Linux's forms. A Mac's bundle identifiers are ignored.
     static let callers = texts { text in
+        // An entry that is neither would match no program.
+        let isPattern = text.contains(where: "*?[".contains)
         switch CredentialCaller(text) {
-        case .unit(let name) where !name.hasSuffix(".service") && !name.hasSuffix(".scope"):
+        case .unit(let name) where isPattern || !name.hasSuffix(".service") && !name.hasSuffix(".scope"):
             return "found \(text.debugDescription), expected a unit with its type, such as unit:backup.service"
         case .executable(let path), .folder(let path):
-            // Such an entry would match no program.
             let parts = path.split(separator: "/")
-            let isPlain = !path.contains(where: "*?[".contains) && !path.contains("//") && !parts.contains(".") && !parts.contains("..")
-            guard !isPlain else { return nil }
-            return "found \(text.debugDescription), expected the path of a program, such as /usr/bin/curl, or of a directory with a final "
-                + "slash, such as /opt/app/, without wildcards, . and .."
+            let isPlain = !isPattern && !path.contains("//") && !parts.contains(".") && !parts.contains("..")
+            return isPlain ? nil : "found \(text.debugDescription), \(expectedCaller), without wildcards, . and .."
+        case nil where isPattern || text.contains("/") || text.lowercased().hasPrefix("unit:"):
+            return "found \(text.debugDescription), \(expectedCaller), or a unit, such as unit:backup.service"
         default: return nil
         }
     }
+
+    private static let expectedCaller =
+        "expected the path of a program, such as /usr/bin/curl, or of a directory with a final slash, such as /opt/app/"
 
     /// Users or groups, each with its hosts.
     static let allowedPeers = ValueCheck { value in

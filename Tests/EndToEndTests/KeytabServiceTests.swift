@@ -28,7 +28,8 @@ import Testing
                 var (greetings, signIns) = (0, 0)
                 try await NegotiatingHTTPClient.withClient(extension: extensions) { http in
                     while clock.now < start + lifetime * 3.2 || signIns < 3 {
-                        let response = try await http.execute(HTTPClientRequest(url: "\(server.url)/hello"))
+                        let request = HTTPClientRequest(url: "\(server.url)/hello")
+                        let response = try await http.execute(request, timeout: .seconds(120))
                         #expect(response.status == .ok)
                         #expect(String(buffer: try await response.body.collect(upTo: 1024)) == "Hello app@\(realm.name)\n")
                         greetings += 1

@@ -142,7 +142,8 @@ import Testing
     /// Such entries would match no program, so that a list of denied programs would deny nothing.
     @Test(
         arguments: [
-            "/usr/bin/*", "/usr/bin/pytho?", "/usr/bin/[a-z]", "/usr/bin/../sbin/", "/opt/./app", "/usr//bin/curl", "usr/bin/curl", "./curl",
+            "/usr/bin/*", "/usr/bin/pytho?", "/usr/bin/[a-z]", "/usr/bin/../sbin/", "/opt/./app", "/usr//bin/curl", "usr/bin/curl",
+            "./curl",
             "*",
         ]
     )

@@ -53,7 +53,7 @@ extension DiagnosticStep {
         guard let session = findings.tickets.session else { return .skipped("no one is signed in.") }
         let rules = findings.sso.passwordRules(for: session.realm)
         let (now, end, passwordEnd) = (Date(), session.ticketExpires, session.passwordExpires)
-        let renewal = session.renewUntil.map { ", and can be renewed until \($0.localText)" } ?? ", and cannot be renewed"
+        let renewal = session.renewUntil.map { ", and can be renewed until \($0.localTextWithTimeLeft)" } ?? ", and cannot be renewed"
         let text = "the ticket is valid until \(end.localTextWithTimeLeft)\(renewal). \(password(passwordEnd, now))\(clock(session))"
         let isTicketDoubtful = end.timeIntervalSince(now) < 600
         let isPasswordDoubtful = passwordEnd.map { rules.givesNotices && $0 <= now || rules.isNoticeDue(expires: $0, now: now) }

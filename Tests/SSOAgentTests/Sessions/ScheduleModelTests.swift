@@ -2,7 +2,8 @@ import Testing
 
 /// Random histories of sign-ins, sign-outs, renewals, faults and kills against the agent's schedule.
 @Suite struct ScheduleModelTests {
-    /// Each hundred seeds are one case, so that a failure names a seed. The cases run one after the other, so that other tests have a thread.
+    /// Each hundred seeds are one case, so that a failure names a seed. The cases run one after the other, so that other tests have a
+    /// thread.
     @Test(.serialized, arguments: 0..<8)
     func `no history breaks a rule of renewals and sign-outs`(hundred: Int) async {
         for seed in hundred * 100..<(hundred + 1) * 100 {

@@ -187,7 +187,7 @@ extension ValueCheck {
 
     /// Programs in Linux's forms. A Mac's bundle identifiers are ignored.
     static let callers = texts { text in
-        // An entry that is neither would match no program.
+        // A pattern, a relative path or a prefix in another case would match no program.
         let isPattern = text.contains(where: "*?[".contains)
         switch CredentialCaller(text) {
         case .unit(let name) where isPattern || !name.hasSuffix(".service") && !name.hasSuffix(".scope"):

@@ -184,15 +184,11 @@ extension String {
     /// Reads a file of `/proc` to its end.
     package static func contents(ofKernelFile path: String) -> String? {
         var data = Data()
-        guard
-            readParts(
-                ofKernelFile: path,
-                {
-                    data.append($0); return true
-                }
-            )
-        else { return nil }
-        return String(decoding: data, as: UTF8.self)
+        let isRead = readParts(ofKernelFile: path) { part in
+            data.append(part)
+            return true
+        }
+        return isRead ? String(decoding: data, as: UTF8.self) : nil
     }
 
     /// Reads the lines of a file of `/proc` until `body` returns false.

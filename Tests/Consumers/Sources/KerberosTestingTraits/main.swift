@@ -5,4 +5,4 @@ import Testing
 @Suite(.testRealm(users: ["alice": "secret"]))
 struct RealmTests {}
 
-print("works")
+print("works with \(RealmTests.self)")

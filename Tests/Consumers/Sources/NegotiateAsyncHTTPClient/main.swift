@@ -1,3 +1,4 @@
 import NegotiateAsyncHTTPClient
 
-print(NegotiatingHTTPClient.self == NegotiatingHTTPClient.self ? "works" : "fails")
+// That this program builds and starts is the test.
+print("works with \(NegotiatingHTTPClient.self)")

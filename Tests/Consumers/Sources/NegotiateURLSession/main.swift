@@ -1,3 +1,4 @@
 import NegotiateURLSession
 
-print(NegotiatingURLSession.self == NegotiatingURLSession.self ? "works" : "fails")
+// That this program builds and starts is the test.
+print("works with \(NegotiatingURLSession.self)")

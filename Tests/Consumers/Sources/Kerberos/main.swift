@@ -1,4 +1,5 @@
 import Kerberos
 
-let client = KerberosClient(RealmConfiguration(realm: "EXAMPLE.TEST"))
-print(try Principal("alice@EXAMPLE.TEST").realm == client.realm ? "works" : "fails")
+let configuration = RealmConfiguration(realm: "EXAMPLE.TEST")
+let name = try await KerberosClient(configuration).defaultCacheName()
+print(try Principal("alice@EXAMPLE.TEST").realm == configuration.realm ? "works with \(name.type)" : "fails")

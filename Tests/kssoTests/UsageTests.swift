@@ -71,8 +71,9 @@ struct UsageTests {
     }
 
     @Test(arguments: [
-        ("stauts", "stauts", "status"), ("profile chekc corp.yaml", "chekc', 'corp.yaml", "check"), ("realm rnu", "rnu", "run"),
-        ("agent --hlep", "--hlep", "--help"), ("login --remeber", "--remeber", "--remember"),
+        ("stauts", "stauts", "status"), ("profile chekc corp.yaml", "chekc", "check"), ("realm rnu", "rnu", "run"),
+        ("agent --hlep", "--hlep", "--help"), ("login --remeber", "--remeber", "--remember"), ("stauts --json", "stauts", "status"),
+        ("configure sesion --install", "sesion", "session"), ("exec --prfile corp.yaml -- true", "--prfile", "--profile"),
     ])
     func `a usage error suggests the word that is probably meant`(command: String, words: String, meant: String) async throws {
         let result = try await station.run(["ksso"] + command.split(separator: " ").map(String.init))
@@ -82,10 +83,21 @@ struct UsageTests {
         #expect(result.errors.contains("\nUsage: ksso"), "\(result)")
     }
 
-    @Test(arguments: ["nonsense", "ab", "profile nonsense", "--nonsense", "status extra"])
+    @Test(arguments: ["nonsense", "ab", "profile nonsense", "--nonsense", "status extra", "exec --nonsense"])
     func `a usage error suggests no word that is not similar`(command: String) async throws {
         let result = try await station.run(["ksso"] + command.split(separator: " ").map(String.init))
         #expect(result.exitStatus == 64 && !result.errors.contains("Did you mean"), "\(result)")
+    }
+
+    @Test func `a usage error names the word that is no command instead of the option that follows`() async throws {
+        let result = try await station.ksso("nonsense", "--json")
+        #expect(result.exitStatus == 64 && result.errors.hasPrefix("Error: Unexpected argument 'nonsense'\nUsage: ksso"), "\(result)")
+    }
+
+    @Test func `ksso-realm names the program whose completion script completes its words`() async throws {
+        let result = try await station.run(["ksso-realm", "--generate-completion-script", "bash"])
+        #expect(result.exitStatus == 64 && result.output.isEmpty, "\(result)")
+        #expect(result.errors.contains("ksso --generate-completion-script"), "\(result)")
     }
 
     @Test(arguments: [

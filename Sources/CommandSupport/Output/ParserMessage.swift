@@ -26,14 +26,17 @@ package struct ParserMessage {
 }
 
 extension ParserMessage {
-    /// Adds the subcommand that an unknown word probably means. ArgumentParser does this only for options of the command.
+    /// Names the word that is not a subcommand, and the one that it probably means. ArgumentParser suggests only options of the command,
+    /// and complains about an option that follows the word instead.
     private static func suggesting(_ text: String, _ root: any ParsableCommand.Type, _ arguments: [String]) -> String {
-        guard let (word, names) = unknownWord(in: arguments, of: root), let name = word.nearest(among: names, name: \.self) else {
+        guard let (word, names) = unknownWord(in: arguments, of: root) else { return text }
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        if !word.hasPrefix("-") {
+            lines[0] = "Error: Unexpected argument '\(word)'"
+        } else if !lines[0].contains("'\(word)'") || lines[0].contains("Did you mean") {
             return text
         }
-        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        guard lines[0].contains("'\(word)'"), !lines[0].contains("Did you mean") else { return text }
-        lines[0] += ". Did you mean '\(name)'?"
+        if let name = word.nearest(among: names, name: \.self) { lines[0] += ". Did you mean '\(name)'?" }
         return lines.joined(separator: "\n")
     }
 

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CommandSupport
+internal import Foundation
 internal import KerberosTesting
 
 /// The program `ksso-realm`. Users type `ksso realm`, which executes it, so its messages and its help say that.
@@ -15,6 +16,17 @@ struct RealmCommand: AsyncParsableCommand {
         version: ProgramVersion.current,
         subcommands: [RealmRun.self, Fault.self, KDC.self, Clock.self]
     )
+
+    /// Explains where the words of this program are completed, and exits. The generated script would contain functions that are named like
+    /// the command, with its space.
+    static func refuseCompletionScript() -> Never {
+        let failure = CommandFailure(
+            .usage,
+            "the shell completes ksso realm with the script of ksso: ksso --generate-completion-script SHELL"
+        )
+        failure.report()
+        _exit(failure.status.rawValue)
+    }
 
     struct Fault: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

@@ -5,6 +5,7 @@ internal import KerberosEngine
 internal import KerberosSSO
 internal import SSOAgentClient
 internal import SignOnPolicy
+internal import SystemSupport
 
 struct Exec: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -43,7 +44,9 @@ struct Exec: AsyncParsableCommand {
         // The first word that is not an option of this command may be one that ArgumentParser usually handles itself.
         switch words.first {
         case "-h", "--help", "--version": return
-        case let word? where word.hasPrefix("-") && word != "--": throw ValidationError("Unknown option '\(word)'")
+        case let word? where word.hasPrefix("-") && word != "--":
+            let meant = word.nearest(among: ["--file", "--profile", "--verbose", "--help", "--version"], name: \.self)
+            throw ValidationError("Unknown option '\(word)'" + (meant.map { ". Did you mean '\($0)'?" } ?? ""))
         default: break
         }
         if command.isEmpty { throw ValidationError("a command is required: ksso exec COMMAND…") }

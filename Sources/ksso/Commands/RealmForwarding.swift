@@ -40,6 +40,8 @@ struct RealmForwarding: AsyncParsableCommand {
         let file = files(ProcessInfo.processInfo.environment).first(where: OwnProgram.isExecutable)
         guard let file, let program = await RealmCompletions(of: file) else { return [] }
         let word = index < words.count ? words[index] : prefix
-        return CompletionCandidates.format(program.candidates(after: Array(words.prefix(index).dropFirst(2)), word: word))
+        let realms = await CompletionNames.enclosingRealms()
+        let candidates = program.candidates(after: Array(words.prefix(index).dropFirst(2)), word: word, realms: realms)
+        return CompletionCandidates.format(candidates)
     }
 }

@@ -38,6 +38,7 @@ extension CompletionKind {
 struct CompletionNames: Sendable {
     private var configurations: [ExtensionConfiguration] = []
     private(set) var sessions: [Session] = []
+    private var testRealms: [String] = []
 
     /// Reads the names without the network and without messages. Returns none if that takes a second, because the user waits at a prompt.
     ///
@@ -48,15 +49,24 @@ struct CompletionNames: Sendable {
     }
 
     private static func gather(_ profiles: [String]) async -> CompletionNames {
+        let testRealms = await enclosingRealms()
         guard let sso = try? await SingleSignOn(.automatic(profiles: profiles)) else {
             // An agent that cannot be used leaves the profiles.
-            return CompletionNames(configurations: (try? await ProfileSearch(explicitPaths: profiles).load().configurations) ?? [])
+            let configurations = (try? await ProfileSearch(explicitPaths: profiles).load().configurations) ?? []
+            return CompletionNames(configurations: configurations, testRealms: testRealms)
         }
         let sessions = try? await sso.sessions().sessions
-        return CompletionNames(configurations: sso.profiles.flatMap(\.configurations), sessions: sessions ?? [])
+        return CompletionNames(configurations: sso.profiles.flatMap(\.configurations), sessions: sessions ?? [], testRealms: testRealms)
     }
 
-    var realms: [String] { configurations.map(\.realm) + sessions.map(\.realm) }
+    /// The realms of the `ksso realm run` in which this process runs; none outside one, because the krb5.conf of a system may list many
+    /// that nobody uses.
+    static func enclosingRealms() async -> [String] {
+        guard EnclosingRealm.isInside(ProcessInfo.processInfo.environment) else { return [] }
+        return (try? await KerberosClient(RealmConfiguration(realm: "")).configuredRealms()) ?? []
+    }
+
+    var realms: [String] { configurations.map(\.realm) + sessions.map(\.realm) + testRealms }
 
     var principals: [String] {
         let configured = configurations.compactMap { configuration in

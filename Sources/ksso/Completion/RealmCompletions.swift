@@ -12,6 +12,12 @@ struct RealmCompletions: Decodable {
         let subcommands: [Command]?
 
         fileprivate var options: [Argument] { (arguments ?? []).filter { $0.kind != "positional" && $0.shouldDisplay } }
+
+        /// The option of a name that a value follows.
+        fileprivate func option(_ name: String) -> Argument? {
+            options.first { $0.kind == "option" && $0.names?.contains { $0.text == name } == true }
+        }
+
         fileprivate var positional: Argument? { arguments?.first { $0.kind == "positional" } }
     }
 
@@ -35,10 +41,15 @@ struct RealmCompletions: Decodable {
         let kind: String
         let names: [Name]?
         let shouldDisplay: Bool
+        let isRepeating: Bool
+        let valueName: String?
         let completionKind: Values?
 
-        fileprivate func candidates(for word: String) -> [String] {
-            completionKind?.file == nil ? completionKind?.list?.values ?? [] : Self.files(beginning: word)
+        /// - Parameter realms: The realms that run, one of which an option such as that of `fault` selects.
+        fileprivate func candidates(for word: String, realms: [String]) -> [String] {
+            // With the option that may be repeated, `run` creates realms.
+            if valueName == "realm", !isRepeating { return realms }
+            return completionKind?.file == nil ? completionKind?.list?.values ?? [] : Self.files(beginning: word)
         }
 
         private static func files(beginning word: String) -> [String] {
@@ -68,19 +79,20 @@ struct RealmCompletions: Decodable {
     /// - Parameters:
     ///   - words: The words between `ksso realm` and the word to complete.
     ///   - word: The word to complete, as far as it is typed.
-    func candidates(after words: [String], word: String) -> [String] {
+    ///   - realms: The realms of the enclosing `ksso realm run`.
+    func candidates(after words: [String], word: String, realms: [String]) -> [String] {
         guard !words.contains("--") else { return [] }
         var command = command
         for word in words {
             if let next = command.subcommands?.first(where: { $0.commandName == word }) { command = next }
         }
-        if let last = words.last, let option = command.options.first(where: { $0.names?.contains { $0.text == last } ?? false }),
-            option.kind == "option"
-        {
-            return option.candidates(for: word)
+        if let last = words.last, let option = command.option(last) { return option.candidates(for: word, realms: realms) }
+        // bash passes the value of --file=plan.yaml as a word of its own, zsh and fish do not.
+        if let end = word.firstIndex(of: "="), let option = command.option(String(word[..<end])) {
+            return option.candidates(for: String(word[end...].dropFirst()), realms: realms).map { "\(word[...end])\($0)" }
         }
         if word.hasPrefix("-") { return command.options.flatMap { ($0.names ?? []).map(\.text) } }
         let subcommands = (command.subcommands ?? []).map(\.commandName).filter { $0 != "help" }
-        return subcommands.isEmpty ? command.positional?.candidates(for: word) ?? [] : subcommands
+        return subcommands.isEmpty ? command.positional?.candidates(for: word, realms: realms) ?? [] : subcommands
     }
 }

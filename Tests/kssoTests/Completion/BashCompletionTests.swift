@@ -1,6 +1,7 @@
 import Foundation
 import KerberosTesting
 import KerberosTestingTraits
+import SystemSupport
 import TestSupport
 import Testing
 
@@ -144,5 +145,15 @@ struct BashCompletionTests {
         for words in ["exec klis", "exec --file -- klis", "realm run --web -- klis"] {
             #expect(try await candidates("ksso \(words)").contains { $0.hasPrefix("klist") }, "\(words)")
         }
+        #expect(try await candidates("ksso realm run --fault=dro") == ["--fault=drop", "--fault=drop-reply"])
+    }
+
+    @Test func `realms inside ksso realm run are those that it started`() async throws {
+        let inside = [EnclosingRealm.controlVariable: "\(station.directory)/control"]
+        for words in ["realm fault drop --realm ", "realm kdc stop --realm=", "login --realm "] {
+            #expect(try await candidates("ksso \(words)", environment: inside) == ["EXAMPLE.TEST"], "\(words)")
+        }
+        #expect(try await candidates("ksso realm run --realm ", environment: inside) == [])
+        #expect(try await candidates("ksso realm fault drop --realm ") == [])
     }
 }

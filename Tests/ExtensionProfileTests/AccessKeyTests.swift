@@ -116,7 +116,7 @@ import Testing
             ("", "[com.apple.Safari]", "notApplicable", "0 of 1 entry applies on Linux, \(every) List programs such as /usr/bin/curl"),
             ("", "[com.apple.Safari, com.a.b]", "notApplicable", "0 of 2 entries apply on Linux, \(every)"),
             ("", "[]", "notApplicable", "The list is empty, \(every)"),
-            ("CredentialBundleIdACLMode: strict\n", "[com.apple.Safari]", "used", "so no program except ksso may use the tickets."),
+            ("CredentialBundleIdACLMode: strict\n", "[com.apple.Safari]", "used", "so no program except ksso may use the agent's tickets."),
             (
                 "", "[com.apple.Safari, /usr/bin/curl]", "used",
                 "1 of 2 entries applies on Linux, so the list permits only what that entry names."

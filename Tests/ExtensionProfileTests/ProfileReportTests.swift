@@ -153,6 +153,24 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            ("ExtensionData: {principalName: '{{username}}'}", "ExtensionData.principalName", "{{username}}"),
+            ("ExtensionData: {principalName: 'x-%Username%'}", "ExtensionData.principalName", "%Username%"),
+            ("CertificateIdentity: 'FILE:/home/$USERNAME/user.pem'", "CertificateIdentity", "$USERNAME"),
+            ("ServicePrincipals: {example.test: HTTP/$SERVICE}", "ServicePrincipals.example.test", "$SERVICE"),
+            ("ExtensionData: {helpText: '10% of $a costs {b}', pwReqText: '100%'}", nil, ""),
+            ("ArmorCache: 'FILE:/tmp/krb5cc_%{uid}'", nil, ""), ("PayloadDisplayName: 'For {{username}}'", nil, ""),
+        ] as [(String, String?, String)]
+    )
+    func `a variable of device management gets a warning`(line: String, path: String?, variable: String) throws {
+        let payload = "ExtensionIdentifier: com.apple.AppSSOKerberos.KerberosExtension\nType: Credential\nRealm: EXAMPLE.TEST\n"
+        let report = try ProfileReport.check(data: Data("\(payload)Hosts: [example.test]\n\(line)".utf8), source: "a.yaml")
+        let warnings = report.advice.filter { $0.sentence.contains("device management") }
+        #expect(warnings.map(\.path.description) == (path.map { [$0] } ?? []), "\(report.advice)")
+        #expect(warnings.allSatisfy { $0.severity == .warning && $0.sentence.hasPrefix("\(variable) looks like") }, "\(warnings)")
+    }
+
     @Test func `control characters in a key do not reach the terminal`() throws {
         let report = try Profile.check(data: Data("\"\\e[2Jx\": 1".utf8), source: "a.yaml")
         let row = try #require(report.rows.first { $0.verdict == .unknown })

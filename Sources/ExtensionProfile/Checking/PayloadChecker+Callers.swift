@@ -41,7 +41,7 @@ extension PayloadChecker {
                 )
             }
             let tools = data["includeKerberosAppsInBundleIdACL"]?.boolean == true ? " and the Kerberos tools" : ""
-            return (.advice, "\(list.share), and \(Self.mode) is strict, so no program except ksso\(tools) may use the tickets.")
+            return (.advice, "\(list.share), and \(Self.mode) is strict, so no program except ksso\(tools) may use the agent's tickets.")
         }
         guard let foreign = list.foreign else { return nil }
         let programs = ["no program", "only what that entry names"]

@@ -35,7 +35,7 @@ struct PayloadChecker {
             hosts.append(Host(rule: rule, path: path.appending(key: "Hosts").appending(index: offset), payloadIndex: index))
         }
         adviseOnRealm(data)
-        advice += hostAdvice() + callerListAdvice()
+        advice += hostAdvice() + callerListAdvice() + variableAdvice()
         if keys["TeamIdentifier"] == nil {
             advise(.advice, "TeamIdentifier", "The key is missing. A Mac requires it, with the value apple.")
         }

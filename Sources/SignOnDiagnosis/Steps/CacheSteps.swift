@@ -106,8 +106,14 @@ extension DiagnosticStep {
             )
         }
         let isAgents = ours.type == "KCM" && socket == RuntimeDirectory(environment: findings.subject.environment).kcmSocket
-        guard isAgents, let access = programAccess(findings.sso.policy.configurations) else {
+        guard let access = programAccess(findings.sso.policy.configurations) else {
             return .ok("klist, curl and other programs use the same cache.")
+        }
+        guard isAgents else {
+            return .warning(
+                "klist, curl and other programs use the same cache. The profiles open the tickets \(access), but only the agent applies this.",
+                remedy: findings.subject.isInTestRealm ? nil : "Start the agent: ksso setup"
+            )
         }
         return .warning(
             "klist, curl and other programs use the same cache, which the profiles open \(access).",

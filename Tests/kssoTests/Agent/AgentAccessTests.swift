@@ -71,6 +71,16 @@ struct AgentAccessTests {
         }
     }
 
+    @Test func `without an agent the doctor warns that no list of programs is applied`() async throws {
+        try station.install("CredentialBundleIdACLMode: strict\n" + profile(data: ["credentialBundleIdACL: [com.apple.Safari]"]))
+        try await station.signIn()
+        let result = try await station.doctor()
+        let check = result.checks.first { $0.name == "visibility" }
+        let sentence =
+            "klist, curl and other programs use the same cache. The profiles open the tickets only to ksso, but only the agent applies this."
+        #expect(check?.verdict == .warning && check?.detail == sentence && check?.remedy == "Start the agent: ksso setup", "\(result)")
+    }
+
     @Test func `the agent API serves programs that credentialBundleIdACL lists`() async throws {
         let allowed = [try file(of: "curl"), try file(of: "klist")]
         try station.install(profile(data: ["credentialBundleIdACL: [\(allowed.joined(separator: ", "))]"]))

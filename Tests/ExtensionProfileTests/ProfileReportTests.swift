@@ -158,7 +158,7 @@ import Testing
             ("ExtensionData: {principalName: '{{username}}'}", "ExtensionData.principalName", "{{username}}"),
             ("ExtensionData: {principalName: 'x-%Username%'}", "ExtensionData.principalName", "%Username%"),
             ("CertificateIdentity: 'FILE:/home/$USERNAME/user.pem'", "CertificateIdentity", "$USERNAME"),
-            ("ServicePrincipals: {example.test: HTTP/$SERVICE}", "ServicePrincipals.example.test", "$SERVICE"),
+            ("ServicePrincipals: {example.test: HTTP/$SERVICE}", "ServicePrincipals.\"example.test\"", "$SERVICE"),
             ("ExtensionData: {helpText: '10% of $a costs {b}', pwReqText: '100%'}", nil, ""),
             ("ArmorCache: 'FILE:/tmp/krb5cc_%{uid}'", nil, ""), ("PayloadDisplayName: 'For {{username}}'", nil, ""),
         ] as [(String, String?, String)]

@@ -95,7 +95,7 @@ struct UsageTests {
     }
 
     @Test func `ksso-realm names the program whose completion script completes its words`() async throws {
-        let result = try await station.run(["ksso-realm", "--generate-completion-script", "bash"])
+        let result = try await station.run(["\(try CommandBinary.path())-realm", "--generate-completion-script", "bash"])
         #expect(result.exitStatus == 64 && result.output.isEmpty, "\(result)")
         #expect(result.errors.contains("ksso --generate-completion-script"), "\(result)")
     }

@@ -75,7 +75,8 @@ extension HTTPTransportError {
     package init(_ code: Code, origin: Origin, reason: String, cause: any Error) {
         let message =
             switch code {
-            case .hostNotFound: "no address was found for \(origin.host). Check the spelling and the DNS configuration."
+            case .hostNotFound:
+                "no address was found for \(origin.host). Check the host's name, and whether the network or the VPN is connected."
             case .connectionRefused:
                 "\(origin.host) refuses connections on port \(origin.port). Check that the server runs and that the port is right."
             case .connectionClosed:

@@ -65,6 +65,8 @@ extension KerberosError {
         case .kdcUnreachable where operation == .changePassword:
             "the realm's password server cannot be reached (kpasswd, port 464: \(text)). Check the network or the VPN; the "
                 + "password is unchanged."
+        case .kdcUnreachable where Code.isFailureOfNames(status):
+            "no KDC of the realm can be reached, because no name server answers. Check the network or the VPN, then run: ksso doctor"
         case .kdcUnreachable: "no KDC of the realm can be reached (\(text)). Check the network or the VPN, then run: ksso doctor"
         case .realmUnknown:
             "no KDC is known for this realm: neither krb5.conf nor the profile nor DNS lists one (\(text)). Check the network or the VPN, and the "
@@ -148,7 +150,7 @@ extension KerberosError.Code {
     }
 
     /// Whether no name server answered when libkrb5 looked for the KDCs' addresses: it returns `EAGAIN` for getaddrinfo's `EAI_AGAIN`.
-    private static func isFailureOfNames(_ status: krb5_error_code) -> Bool { status == EAGAIN }
+    fileprivate static func isFailureOfNames(_ status: krb5_error_code) -> Bool { status == EAGAIN }
 
     private static func byOperation(_ operation: KerberosError.Operation, status: krb5_error_code, text: String) -> Self {
         switch operation {

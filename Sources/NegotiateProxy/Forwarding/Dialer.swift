@@ -116,7 +116,7 @@ extension ProxyFailure {
         let (isUpstream, subject) = if case .upstream = route { (true, "The proxy \(place)") } else { (false, place) }
         let attempt = error as? NIOConnectionError
         if let attempt, attempt.connectionErrors.isEmpty, attempt.dnsAError != nil || attempt.dnsAAAAError != nil {
-            self.init(502, "No address was found for \(host). Check the spelling and the DNS configuration.")
+            self.init(502, "No address was found for \(host). Check the host's name, and whether the network or the VPN is connected.")
             return
         }
         let cause = attempt?.connectionErrors.last?.error ?? error

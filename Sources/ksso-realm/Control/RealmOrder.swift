@@ -27,7 +27,7 @@ extension RealmOrder {
         guard let realm = realm.map({ name in realms.first { $0.name == name } }) ?? realms.first else {
             throw KerberosTestingError(
                 .invalidArgument,
-                "There is no realm \(self.realm ?? ""); the realms are \(realms.map(\.name).joined(separator: ", "))."
+                "There is no realm '\(self.realm ?? "")'; the realms are \(realms.map(\.name).joined(separator: ", "))."
             )
         }
         switch action {

@@ -1,6 +1,7 @@
 import Foundation
 import KerberosTesting
 import KerberosTestingTraits
+import SignOnDiagnosis
 import TestSupport
 import Testing
 

@@ -145,7 +145,6 @@ struct BashCompletionTests {
         for words in ["exec klis", "exec --file -- klis", "realm run --web -- klis"] {
             #expect(try await candidates("ksso \(words)").contains { $0.hasPrefix("klist") }, "\(words)")
         }
-        #expect(try await candidates("ksso realm run --fault=dro") == ["--fault=drop", "--fault=drop-reply"])
     }
 
     @Test func `realms inside ksso realm run are those that it started`() async throws {

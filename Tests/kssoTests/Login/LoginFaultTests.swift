@@ -43,7 +43,8 @@ extension Tag {
             let command = ["unshare", "--net", "ksso", "login", "alice@EXAMPLE.TEST"] + options
             let result = try await station.run(command, input: "secret\n", environment: ["KRB5_CONFIG": configuration])
             #expect(result.exitStatus == 6, "\(result)")
-            #expect(result.errors.contains("Check the network or the VPN, then run: ksso doctor"), "\(result)")
+            let sentence = "because no name server answers. Check the network or the VPN, then run: ksso doctor"
+            #expect(result.errors.contains(sentence), "\(result)")
         }
     }
 

@@ -214,7 +214,7 @@ struct FetchFaultTests {
 
     @Test func `a host name without an address is reported`() async throws {
         let result = try await fetch("http://absent.invalid/")
-        let line = "no address was found for absent.invalid. Check the spelling and the DNS configuration."
+        let line = "no address was found for absent.invalid. Check the host's name, and whether the network or the VPN is connected."
         #expect(result == .failure(1, line))
     }
 

@@ -74,6 +74,8 @@ struct UsageTests {
         ("stauts", "stauts", "status"), ("profile chekc corp.yaml", "chekc", "check"), ("realm rnu", "rnu", "run"),
         ("agent --hlep", "--hlep", "--help"), ("login --remeber", "--remeber", "--remember"), ("stauts --json", "stauts", "status"),
         ("configure sesion --install", "sesion", "session"), ("exec --prfile corp.yaml -- true", "--prfile", "--profile"),
+        ("exec --prfile=corp.yaml true", "--prfile=corp.yaml", "--profile"), ("stauts --help", "stauts", "status"),
+        ("help stauts", "stauts", "status"), ("help profile chekc", "chekc", "check"), ("profile chekc -h", "chekc", "check"),
     ])
     func `a usage error suggests the word that is probably meant`(command: String, words: String, meant: String) async throws {
         let result = try await station.run(["ksso"] + command.split(separator: " ").map(String.init))

@@ -12,6 +12,10 @@ package struct ParserMessage {
     ///   - root: The program's first command.
     ///   - arguments: The program's arguments.
     package init(_ error: any Error, _ root: any ParsableCommand.Type, arguments: [String]) {
+        if let unknown = UnknownSubcommand(in: arguments, of: root) {
+            (text, status) = (unknown.message, .usage)
+            return
+        }
         status = ExitStatus(rawValue: root.exitCode(for: error).rawValue)
         let text = root.fullMessage(for: error)
         self.text = status == .done ? Self.endingWithExamples(text) : Self.suggesting(text, root, arguments)
@@ -26,33 +30,21 @@ package struct ParserMessage {
 }
 
 extension ParserMessage {
-    /// Names the word that is not a subcommand, and the one that it probably means. ArgumentParser suggests only options of the command,
-    /// and complains about an option that follows the word instead.
+    /// Adds the option that an unknown one before a subcommand probably means. ArgumentParser does this only for other options.
     private static func suggesting(_ text: String, _ root: any ParsableCommand.Type, _ arguments: [String]) -> String {
-        guard let (word, names) = unknownWord(in: arguments, of: root) else { return text }
-        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        if !word.hasPrefix("-") {
-            lines[0] = "Error: Unexpected argument '\(word)'"
-        } else if !lines[0].contains("'\(word)'") || lines[0].contains("Did you mean") {
-            return text
-        }
-        if let name = word.nearest(among: names, name: \.self) { lines[0] += ". Did you mean '\(name)'?" }
-        return lines.joined(separator: "\n")
-    }
-
-    /// The first word that is not a subcommand where one is expected, and the words that are possible there.
-    private static func unknownWord(in arguments: [String], of root: any ParsableCommand.Type) -> (word: String, names: [String])? {
         var command = root
-        for word in arguments {
-            let subcommands = command.configuration.subcommands
-            guard !subcommands.isEmpty else { return nil }
-            if word.hasPrefix("-") { return (word, ["--help", "--version"]) }
-            guard let next = subcommands.first(where: { $0._commandName == word }) else {
-                return (word, subcommands.filter { $0.configuration.shouldDisplay }.map { $0._commandName })
-            }
+        var words = arguments[...]
+        while let next = command.configuration.subcommands.first(where: { $0._commandName == words.first }) {
             command = next
+            words.removeFirst()
         }
-        return nil
+        guard let word = words.first, word.hasPrefix("-"), !command.configuration.subcommands.isEmpty,
+            let name = word.nearest(among: ["--help", "--version"], name: \.self)
+        else { return text }
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        guard lines[0].contains("'\(word)'"), !lines[0].contains("Did you mean") else { return text }
+        lines[0] += ". Did you mean '\(name)'?"
+        return lines.joined(separator: "\n")
     }
 
     /// Moves the examples, which are part of the description above the usage, to the end. Their lines are not wrapped, so that they can be
@@ -72,5 +64,33 @@ extension ParserMessage {
         }
         let rest = help[usage.lowerBound...].trimmingCharacters(in: .newlines)
         return "\(help[..<examples.lowerBound])\n\(rest)\n\nEXAMPLES:\n\(lines.joined(separator: "\n"))"
+    }
+}
+
+/// A word that is no subcommand where one is expected. ArgumentParser complains about an option that follows it, or prints the help of the
+/// command before it.
+private struct UnknownSubcommand {
+    /// The error, the usage of the command that has no such subcommand, and how to get its help.
+    let message: String
+
+    init?(in arguments: [String], of root: any ParsableCommand.Type) {
+        var command = root
+        var path = [root._commandName]
+        for word in arguments.first == "help" ? arguments.dropFirst() : arguments[...] {
+            let subcommands = command.configuration.subcommands
+            guard !subcommands.isEmpty, !word.hasPrefix("-"), word != "help" else { return nil }
+            guard let next = subcommands.first(where: { $0._commandName == word }) else {
+                let names = subcommands.filter { $0.configuration.shouldDisplay }.map { $0._commandName }
+                let suggestion = word.nearest(among: names, name: \.self).map { ". Did you mean '\($0)'?" } ?? ""
+                let name = path.joined(separator: " ")
+                message =
+                    "Error: Unexpected argument '\(word)'\(suggestion)\nUsage: \(name) <subcommand>\n"
+                    + "  See '\(name) --help' for more information."
+                return
+            }
+            command = next
+            path.append(word)
+        }
+        return nil
     }
 }

@@ -45,7 +45,8 @@ struct Exec: AsyncParsableCommand {
         switch words.first {
         case "-h", "--help", "--version": return
         case let word? where word.hasPrefix("-") && word != "--":
-            let meant = word.nearest(among: ["--file", "--profile", "--verbose", "--help", "--version"], name: \.self)
+            let options = ["--file", "--profile", "--verbose", "--help", "--version"]
+            let meant = String(word.prefix { $0 != "=" }).nearest(among: options, name: \.self)
             throw ValidationError("Unknown option '\(word)'" + (meant.map { ". Did you mean '\($0)'?" } ?? ""))
         default: break
         }

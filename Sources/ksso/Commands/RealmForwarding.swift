@@ -42,6 +42,6 @@ struct RealmForwarding: AsyncParsableCommand {
         let word = index < words.count ? words[index] : prefix
         let realms = await CompletionNames.enclosingRealms()
         let candidates = program.candidates(after: Array(words.prefix(index).dropFirst(2)), word: word, realms: realms)
-        return CompletionCandidates.format(candidates)
+        return CompletionCandidates.format(candidates, areFiles: true)
     }
 }

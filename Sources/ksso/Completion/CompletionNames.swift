@@ -91,11 +91,17 @@ struct CompletionNames: Sendable {
 /// Candidates in the form that the shell's script reads, one on a line.
 enum CompletionCandidates {
     /// The different candidates in order, without those that cannot be one word of a line.
-    static func format(_ candidates: [String], for shell: CompletionShell? = CompletionShell.requesting) -> [String] {
+    ///
+    /// - Parameter areFiles: Whether they may contain spaces, because the shells quote the names of files.
+    static func format(
+        _ candidates: [String],
+        for shell: CompletionShell? = CompletionShell.requesting,
+        areFiles: Bool = false
+    ) -> [String] {
         var known: Set<String> = [""]
         let words = candidates.filter { word in
             known.insert(word).inserted && word.escapedForDisplay() == word
-                && !word.unicodeScalars.contains(where: \.properties.isWhitespace)
+                && !word.unicodeScalars.contains { $0.properties.isWhitespace && !(areFiles && $0 == " ") }
         }
         // bash expands the candidates like words of a script, so that one such as `$(reboot)` from a cache would be executed.
         return shell == .bash ? words.map(escapedForBash) : words

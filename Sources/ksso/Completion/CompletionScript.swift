@@ -47,14 +47,36 @@ struct CompletionScript {
 
     /// Completes the commands of `ksso exec` and `ksso realm run` with fish's own completions for them.
     private static let fishCommands = """
-        complete -c 'ksso' -n '__fish_seen_subcommand_from exec' -fka '(__fish_complete_subcommand --fcs-skip=2)'
-
-        function __ksso_realm_command
+        function __ksso_words_after -a place
             set -l words (commandline -opc)
-            set -l end (contains -i -- -- $words)
-            complete -C (string join ' ' -- (string escape -- $words[(math $end + 1)..-1]) (commandline -ct))
+            complete -C (string join ' ' -- (string escape -- $words[$place..-1]) (commandline -ct))
         end
-        complete -c 'ksso' -n '__fish_seen_subcommand_from realm; and contains -- -- (commandline -opc)' -fka '(__ksso_realm_command)'
+
+        function __ksso_exec_command
+            set -l words (commandline -opc)
+            set -l place 3
+            set -l end (math (count $words) + 1)
+            while test $place -lt $end
+                switch $words[$place]
+                    case --
+                        __ksso_words_after (math $place + 1)
+                        return
+                    case --profile
+                        set place (math $place + 2)
+                    case '-*'
+                        set place (math $place + 1)
+                    case '*'
+                        break
+                end
+            end
+            if test $place -lt $end || test $place -eq $end && not string match -q -- '-*' (commandline -ct)
+                __ksso_words_after $place
+            end
+        end
+
+        complete -c 'ksso' -n 'test "$(commandline -opc)[2]" = exec' -fka '(__ksso_exec_command)'
+        complete -c 'ksso' -n 'test "$(commandline -opc)[2]" = realm; and contains -- -- (commandline -opc)' \
+            -fka '(__ksso_words_after (math (contains -i -- -- (commandline -opc)) + 1))'
         """
 
     private static func bash(_ generated: String) -> String {

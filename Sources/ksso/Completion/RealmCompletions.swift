@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import Subprocess
 internal import SystemPackage
+internal import SystemSupport
 
 /// The candidates for the words of `ksso realm`, from the description that the program `ksso-realm` prints of itself.
 struct RealmCompletions: Decodable {
@@ -16,6 +17,15 @@ struct RealmCompletions: Decodable {
         /// The option of a name that a value follows.
         fileprivate func option(_ name: String) -> Argument? {
             options.first { $0.kind == "option" && $0.names?.contains { $0.text == name } == true }
+        }
+
+        /// Whether one of the words is neither an option nor the value of one.
+        fileprivate func hasPositional(_ words: ArraySlice<String>) -> Bool {
+            var words = words
+            while let word = words.popFirst() {
+                if option(word) != nil { words = words.dropFirst() } else if !word.hasPrefix("-") { return true }
+            }
+            return false
         }
 
         fileprivate var positional: Argument? { arguments?.first { $0.kind == "positional" } }
@@ -57,7 +67,9 @@ struct RealmCompletions: Decodable {
             let place = NSString(string: folder.isEmpty ? "." : folder).expandingTildeInPath
             let names = (try? FileManager.default.contentsOfDirectory(atPath: place)) ?? []
             let isHiddenWanted = word.dropFirst(folder.count).hasPrefix(".")
-            return names.filter { isHiddenWanted || !$0.hasPrefix(".") }.map { folder + $0 }
+            return names.filter { isHiddenWanted || !$0.hasPrefix(".") }.map { name in
+                folder + name + (FileStatus(path: "\(place)/\(name)")?.isDirectory == true ? "/" : "")
+            }
         }
     }
 
@@ -83,8 +95,10 @@ struct RealmCompletions: Decodable {
     func candidates(after words: [String], word: String, realms: [String]) -> [String] {
         guard !words.contains("--") else { return [] }
         var command = command
-        for word in words {
-            if let next = command.subcommands?.first(where: { $0.commandName == word }) { command = next }
+        var arguments = words[...]
+        while let first = arguments.first, let next = command.subcommands?.first(where: { $0.commandName == first }) {
+            command = next
+            arguments.removeFirst()
         }
         if let last = words.last, let option = command.option(last) { return option.candidates(for: word, realms: realms) }
         // bash passes the value of --file=plan.yaml as a word of its own, zsh and fish do not.
@@ -93,6 +107,8 @@ struct RealmCompletions: Decodable {
         }
         if word.hasPrefix("-") { return command.options.flatMap { ($0.names ?? []).map(\.text) } }
         let subcommands = (command.subcommands ?? []).map(\.commandName).filter { $0 != "help" }
-        return subcommands.isEmpty ? command.positional?.candidates(for: word, realms: realms) ?? [] : subcommands
+        guard subcommands.isEmpty else { return subcommands }
+        guard let positional = command.positional, positional.isRepeating || !command.hasPositional(arguments) else { return [] }
+        return positional.candidates(for: word, realms: realms)
     }
 }

@@ -142,9 +142,19 @@ struct BashCompletionTests {
             let script = "ksso --generate-completion-script fish | source; complete -C '\(line)'"
             return try await station.run(["fish", "--no-config", "-c", script]).output.split(separator: "\n").map(String.init)
         }
-        for words in ["exec klis", "exec --file -- klis", "realm run --web -- klis"] {
+        let lines = ["exec klis", "exec --file -- klis", "exec --profile corp.yaml -v -- klis", "exec --profile corp.yaml klis"]
+        for words in lines + ["realm run --web -- klis"] {
             #expect(try await candidates("ksso \(words)").contains { $0.hasPrefix("klist") }, "\(words)")
         }
+        for words in ["switch exec klis", "exec --profile klis"] {
+            #expect(try await candidates("ksso \(words)").allSatisfy { !$0.hasPrefix("klist") }, "\(words)")
+        }
+    }
+
+    @Test func `a file name with a space and a folder complete the options of ksso realm`() async throws {
+        try station.write("", to: "my plan.yaml")
+        try FileManager.default.createDirectory(atPath: "\(station.directory)/my plans", withIntermediateDirectories: true)
+        #expect(try await candidates("ksso realm run --file my") == ["my plan.yaml", "my plans/"])
     }
 
     @Test func `realms inside ksso realm run are those that it started`() async throws {

@@ -64,7 +64,9 @@ struct ZshCompletionTests {
             ("ksso exec cat lett", ["letter.txt"]), ("ksso fetch h", ["https://intranet.corp.test"]),
             ("ksso explain http://in", ["http://intranet.corp.test"]), ("ksso login --realm=E", ["EXAMPLE.TEST"]),
             ("ksso env --shell=f", ["fish"]), ("ksso realm run --web -- klis", ["klist"]), ("ksso realm run -- cat lett", ["letter.txt"]),
-            ("ksso realm run --file=cor", ["--file=corp.yaml"]), ("ksso realm run --fault=dro", ["--fault=drop", "--fault=drop-reply"]),
+            ("ksso realm run --file=cor", ["--file=corp.yaml"]), ("ksso realm kdc stop s", []),
+            ("ksso realm fault --realm X d", ["delay=", "drop", "drop-reply"]),
+            ("ksso realm run --fault=dro", ["--fault=drop", "--fault=drop-reply"]),
         ] as [(String, [String])]
     )
     func `zsh completes commands, names, files and the command of ksso exec`(line: String, expected: [String]) async throws {

@@ -23,6 +23,14 @@ extension DiagnosticCheck {
                     remedy: "The profile is used. If this machine should trust its signer, the administrator lists the certificate under "
                         + "ProfileAnchors in /etc/ksso/policy.yaml."
                 )
+            case .rejected where warning.error?.code == .repeatedHost:
+                DiagnosticCheck(
+                    "profile",
+                    .failed,
+                    warning.message,
+                    remedy: "Remove the profile that you do not need, such as: ksso profile remove "
+                        + (warning.source.split(separator: "/").last.map(String.init) ?? warning.source)
+                )
             // A misspelled key has no effect, so it is a failure.
             default: DiagnosticCheck("profile", .failed, warning.message, remedy: "Fix the file. \(check)")
             }

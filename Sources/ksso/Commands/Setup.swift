@@ -135,7 +135,9 @@ struct Setup: AsyncParsableCommand {
         // The user may have been asked for the name.
         let refusal = (failure.cause as? KerberosError).flatMap { $0.code == .wrongPassword ? $0 : nil }
         let isCanceled = (failure.cause as? KerberosError)?.code == .canceled
-        let name = (principal ?? refusal?.subject).map { " --principal \(shellWord($0))" } ?? ""
+        let isUnknown = (failure.cause as? KerberosError)?.code == .unknownPrincipal
+        let name =
+            (principal ?? refusal?.subject).map { " --principal \(shellWord($0))" } ?? (isUnknown ? " --principal NAME@REALM" : "")
         let invitation = refusal != nil ? "Try again with" : isCanceled ? "To continue, run" : "After you correct the error, run"
         let next = failure.cause is UnknownAccountName ? "" : " \(invitation): ksso setup\(name)"
         // The advice of a wrong password is `ksso login`, which would leave the session as it is; that without a terminal names options

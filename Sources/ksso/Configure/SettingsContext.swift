@@ -23,7 +23,7 @@ struct SettingsContext: Sendable {
         if isMachine { search.userDirectory = nil }
         do {
             let found = try await search.load()
-            for warning in found.warnings { Console.report("warning: \(warning.message)") }
+            for warning in found.warnings where warning.code != .untrustedSigner { Console.report("warning: \(warning.message)") }
             return SettingsContext(environment: environment, configurations: found.configurations, isMachine: isMachine)
         } catch {
             throw CommandFailure(error, verbose: false)

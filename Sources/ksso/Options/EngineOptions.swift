@@ -38,7 +38,8 @@ struct EngineOptions {
         PrivateCache.removeAbandoned(in: runtime)
         runtime.removeAbandonedConfiguration()
         let sso = try await SingleSignOn(.automatic(profiles: profiles), settings: settings)
-        for warning in sso.warnings { Console.report("warning: \(warning.message)") }
+        // Only an administrator can act on the signer, and ksso setup and the doctor warn of it.
+        for warning in sso.warnings where warning.code != .untrustedSigner { Console.report("warning: \(warning.message)") }
         configureProcess(for: sso, bindsTokens: bindsTokens, cacheSocket: runtime.cacheSocket)
         return sso
     }

@@ -20,8 +20,8 @@ struct RealmRemovalNotice {
         guard !removed.isEmpty, RuntimeDirectory(environment: environment).servesRequests else { return }
         let names = removed.joined(separator: ", ")
         Console.note(
-            "The agent will sign out of \(names) within a minute and destroy the tickets that ksso acquired, because no profile names the "
-                + "realm. If you stop it before that, the tickets stay."
+            "The agent will sign out of \(names) within a minute and destroy the tickets that ksso acquired, unless a profile names the "
+                + "realm again by then. If you stop the agent before that, the tickets stay."
         )
     }
 

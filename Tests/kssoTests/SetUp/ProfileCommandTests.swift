@@ -78,7 +78,12 @@ struct ProfileCommandTests {
             "\(result)"
         )
         let shown = try await station.ksso("profile", "show", "--profile", repositoryFile(signed))
-        #expect(shown.output.contains("    signed by CN=Example") && shown.errors.contains("warning: "), "\(shown)")
+        #expect(shown.output.contains(/signed by CN=Example.*: not trusted: self-signed/) && shown.errors.isEmpty, "\(shown)")
+        // The user cannot change it, so that only ksso setup and the doctor warn of it.
+        let status = try await station.ksso("status", "--profile", repositoryFile(signed))
+        #expect(!status.errors.contains("not trusted"), "\(status)")
+        let diagnosis = try await station.ksso("doctor", "--profile", repositoryFile(signed))
+        #expect(diagnosis.output.contains(/! profile: .* not trusted: self-signed/), "\(diagnosis)")
     }
 
     @Test(.enabled(if: MachineProfiles.arePossible, "an overlay over /etc requires root, and not every machine allows it"))

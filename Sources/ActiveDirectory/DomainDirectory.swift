@@ -79,6 +79,31 @@ public struct DomainDirectory: Sendable {
         using client: KerberosClient,
         cache: CredentialCacheName
     ) async throws(DirectoryError) -> Record {
+        try await read(using: client, cache: cache) { reading, conversation throws(DirectoryError) in
+            try reading.record(of: principal, conversation)
+        }
+    }
+
+    /// The names (`sAMAccountName`) of the accounts that have a service principal name, in order; usually one. With several, the KDC issues
+    /// no ticket for it.
+    ///
+    /// Parameters, errors and cancellation are those of ``record(of:using:cache:)``.
+    package func accounts(
+        ofService service: Principal,
+        using client: KerberosClient,
+        cache: CredentialCacheName
+    ) async throws(DirectoryError) -> [String] {
+        try await read(using: client, cache: cache) { reading, conversation throws(DirectoryError) in
+            try reading.accounts(ofService: service, conversation)
+        }
+    }
+
+    /// Reads from the first controller that answers.
+    private func read<Value: Sendable>(
+        using client: KerberosClient,
+        cache: CredentialCacheName,
+        _ body: @escaping @Sendable (DirectoryReading, LDAPConversation) throws(DirectoryError) -> Value
+    ) async throws(DirectoryError) -> Value {
         // The first call reads the library's file.
         guard let library = await BlockingCall.run({ LDAPLibrary.shared }) else {
             let message = "the directory cannot be read, because libldap is not installed. Install libldap-2.5-0 or libldap2."
@@ -88,7 +113,7 @@ public struct DomainDirectory: Sendable {
         for host in controllers.prefix(3) {
             do throws(DirectoryError) {
                 let credential = try await credential(for: host, client, cache)
-                return try await record(of: principal, at: host, with: credential, library)
+                return try await read(at: host, with: credential, library, body)
             } catch {
                 if error.code == .unknownAccount || Task.isCancelled { throw error }
                 last = error
@@ -110,12 +135,12 @@ public struct DomainDirectory: Sendable {
         }
     }
 
-    private func record(
-        of principal: Principal,
+    private func read<Value: Sendable>(
         at host: String,
         with credential: InitiatorCredential,
-        _ library: LDAPLibrary
-    ) async throws(DirectoryError) -> Record {
+        _ library: LDAPLibrary,
+        _ body: @escaping @Sendable (DirectoryReading, LDAPConversation) throws(DirectoryError) -> Value
+    ) async throws(DirectoryError) -> Value {
         // A controller that does not answer holds its thread somewhat longer than the caller.
         let result = await firstResult(within: options.limit * 3, cancelsLateWork: false) { [realm, options] in
             let addresses = await NameService.lookUp(host).host?.addresses ?? []
@@ -123,7 +148,7 @@ public struct DomainDirectory: Sendable {
             return await BlockingCall.run {
                 // libldap writes to its socket as to a file.
                 BrokenPipes.ignoring {
-                    Result { () throws(DirectoryError) in try reading.record(of: principal, with: credential, library) }
+                    Result { () throws(DirectoryError) in try reading.run(with: credential, library, body) }
                 }
             }
         }
@@ -144,11 +169,11 @@ private struct DirectoryReading: Sendable {
     let options: DomainDirectory.Options
 
     /// Connects, signs in, reads and disconnects. Blocks the calling thread, as long as the limits of the options allow.
-    func record(
-        of principal: Principal,
+    func run<Value>(
         with credential: InitiatorCredential,
-        _ library: LDAPLibrary
-    ) throws(DirectoryError) -> DomainDirectory.Record {
+        _ library: LDAPLibrary,
+        _ body: (DirectoryReading, LDAPConversation) throws(DirectoryError) -> Value
+    ) throws(DirectoryError) -> Value {
         guard let socket = ServerConnection.open(to: addresses, port: options.port, within: options.limit) else {
             throw DirectoryError(.unreachable, subject: host, message: "the controller does not answer on port \(options.port) (LDAP).")
         }
@@ -158,6 +183,10 @@ private struct DirectoryReading: Sendable {
         let conversation = try LDAPConversation(library, socket: socket, host: host, limit: options.limit)
         let bindings = options.requiresTLS ? try protect(conversation) : nil
         try conversation.signIn(with: credential, isProtected: options.requiresTLS, bindings: bindings)
+        return try body(self, conversation)
+    }
+
+    func record(of principal: Principal, _ conversation: LDAPConversation) throws(DirectoryError) -> DomainDirectory.Record {
         let entry = try account(of: principal, conversation)
         guard let account = DirectoryAccount(entry) else { throw unknown(principal) }
         return DomainDirectory.Record(account: account, passwordRules: try rules(for: entry, conversation))
@@ -189,6 +218,13 @@ private struct DirectoryReading: Sendable {
             throw DirectoryError(.unknownAccount, subject: principal.displayName, message: message)
         }
         return entry
+    }
+
+    func accounts(ofService service: Principal, _ conversation: LDAPConversation) throws(DirectoryError) -> [String] {
+        let name = LDAPFilter.escaped(service.components.joined(separator: "/"))
+        let attribute = "sAMAccountName"
+        return try conversation.entries(under: domain, .subtree, filter: "(servicePrincipalName=\(name))", attributes: [attribute])
+            .compactMap { $0[attribute] }.sorted()
     }
 
     private func unknown(_ principal: Principal) -> DirectoryError {

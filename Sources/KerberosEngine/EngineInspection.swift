@@ -1,3 +1,4 @@
+package import ActiveDirectory
 package import Kerberos
 package import SignOnPolicy
 
@@ -8,6 +9,7 @@ package struct EngineInspection: Sendable {
     fileprivate let clients: RealmClients
     fileprivate let tickets: ServiceTickets
     fileprivate let names: PrincipalNames
+    fileprivate let accounts: AccountReadings
 
     /// The client for the credential caches.
     package var cacheClient: KerberosClient { clients.local }
@@ -32,6 +34,12 @@ package struct EngineInspection: Sendable {
         client: KerberosClient
     ) async throws(KerberosError) -> Principal {
         try await tickets.service(of: plan, for: session, client: client)
+    }
+
+    /// The names of the accounts that have a service principal name, as the directory of a session's domain says; nil if the realm is not
+    /// an Active Directory domain. The session's cache keeps the ticket for the controller.
+    package func accounts(ofService service: Principal, for session: Session) async throws(DirectoryError) -> [String]? {
+        try await accounts.accounts(ofService: service, for: session)
     }
 
     /// The service ticket in a session's cache, if there is one that is usable. If the plan names no realm, a ticket of any realm matches.
@@ -73,5 +81,7 @@ package struct EngineInspection: Sendable {
 
 extension KerberosExtension {
     /// What this extension uses, for diagnosis.
-    package var inspection: EngineInspection { EngineInspection(clients: clients, tickets: tokens.tickets, names: names) }
+    package var inspection: EngineInspection {
+        EngineInspection(clients: clients, tickets: tokens.tickets, names: names, accounts: passwords.accounts)
+    }
 }

@@ -54,6 +54,9 @@ extension KerberosError {
             "the key in the keytab is not the one in the KDC (\(text)). Export the keytab again with ktadd or ktpass."
         case .wrongPassword: "the password is wrong (preauthentication failed)."
         case .unknownPrincipal: "the KDC does not know this principal. Check the name and the realm."
+        case .unknownService where Code.isAmbiguous(status):
+            "several accounts of the domain have this service principal name (\(text)). Ask your administrator to remove it from all accounts "
+                + "except the server's; setspn -X lists such names."
         case .unknownService:
             "the KDC does not know this service. Check the host name in the URL, or have the service principal added to the KDC."
         case .passwordExpired: "the password has expired. Change it with: ksso passwd \(subject)"
@@ -152,12 +155,16 @@ extension KerberosError.Code {
     /// Whether no name server answered when libkrb5 looked for the KDCs' addresses: it returns `EAGAIN` for getaddrinfo's `EAI_AGAIN`.
     fileprivate static func isFailureOfNames(_ status: krb5_error_code) -> Bool { status == EAGAIN }
 
+    /// Whether several accounts have the name, so that the KDC of an Active Directory domain cannot select a key.
+    fileprivate static func isAmbiguous(_ status: krb5_error_code) -> Bool { Int(status) == Int(KRB5KDC_ERR_PRINCIPAL_NOT_UNIQUE) }
+
     private static func byOperation(_ operation: KerberosError.Operation, status: krb5_error_code, text: String) -> Self {
         switch operation {
         case .signIn where refusalsOfProof.contains(Int(status)), .signInWithKeytab where refusalsOfProof.contains(Int(status)):
             .wrongPassword
         case .getServiceTicket where isRefusalOfTicket(status, text: text), .renew where isRefusalOfTicket(status, text: text):
             .ticketRefused
+        case .getServiceTicket where isAmbiguous(status): .unknownService
         case _ where operation.contactsKDC && isFailureOfNames(status): .kdcUnreachable
         case .readConfiguration: .configurationInvalid
         case .writeCache: .cacheUnusable

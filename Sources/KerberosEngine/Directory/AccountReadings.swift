@@ -32,6 +32,13 @@ struct AccountReadings: Sendable {
         return record
     }
 
+    /// The names of the accounts that have a service principal name in the directory of a session's domain, read with the session's
+    /// ticket. Returns nil if the realm is not an Active Directory domain, or if sign-ins do not search for its controllers.
+    func accounts(ofService service: Principal, for session: Session) async throws(DirectoryError) -> [String]? {
+        guard session.isSignedIn, let directory = await directory(of: session.realm) else { return nil }
+        return try await directory.accounts(ofService: service, using: clients.client(for: session.realm), cache: session.cache)
+    }
+
     /// The directory of a realm, at the nearest controllers; nil if sign-ins do not search for controllers, or find none.
     private func directory(of realm: String) async -> DomainDirectory? {
         guard let order = try? await clients.client(for: realm).kdcOrder(), order.asksDNS,

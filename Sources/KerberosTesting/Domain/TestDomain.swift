@@ -110,7 +110,9 @@ extension TestDomain {
     }
 
     /// Replaces attributes of an account, as an administrator does.
-    package func set(_ attributes: [String: some Collection<String>], of user: String) async throws {
+    ///
+    /// - Parameter isUnchecked: Whether to write to the database without Samba's checks, which keep a domain consistent.
+    package func set(_ attributes: [String: some Collection<String>], of user: String, isUnchecked: Bool = false) async throws {
         let script = """
             import json, sys
             import ldb
@@ -118,19 +120,22 @@ extension TestDomain {
             from samba.param import LoadParm
             from samba.samdb import SamDB
 
-            folder, user, attributes = json.load(sys.stdin)
+            folder, user, attributes, is_unchecked = json.load(sys.stdin)
             settings = LoadParm()
             settings.load(folder + "/etc/smb.conf")
             database = SamDB(url=folder + "/private/sam.ldb", session_info=system_session(), lp=settings)
             change = ldb.Message(database.search(expression="(sAMAccountName=%s)" % user, attrs=[])[0].dn)
             for attribute, values in attributes.items():
                 change[attribute] = ldb.MessageElement(values, ldb.FLAG_MOD_REPLACE, attribute)
+            if is_unchecked:
+                part = str(database.get_default_basedn()).upper()
+                database = ldb.Ldb(folder + "/private/sam.ldb.d/" + part + ".ldb", options=["modules:"])
             database.modify(change)
             """
         let path = "\(directory)/set-\(UUID().uuidString).py"
         try script.writeFile(path)
         let values = attributes.mapValues { Array($0) }
-        let input = try JSONSerialization.data(withJSONObject: [directory, user, values] as [Any])
+        let input = try JSONSerialization.data(withJSONObject: [directory, user, values, isUnchecked] as [Any])
         _ = try await Command.require(
             "/usr/bin/python3",
             [path],

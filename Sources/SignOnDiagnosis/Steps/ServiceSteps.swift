@@ -3,10 +3,11 @@ internal import Kerberos
 internal import KerberosEngine
 internal import KerberosSSO
 internal import SignOnPolicy
+internal import SystemSupport
 
 extension DiagnosticStep {
     /// Checks whether the KDC knows the service that the host's challenge requires.
-    static let service = DiagnosticStep.check("service", limit: .seconds(5)) { findings in
+    static let service = DiagnosticStep.check("service", limit: .seconds(8)) { findings in
         guard let plan = findings.server.plan else { return .nothing }
         guard let session = findings.tickets.session, let answer = findings.kdcs.answer else {
             return .skipped(findings.tickets.session == nil ? "no one is signed in." : "no KDC answered.")
@@ -26,6 +27,7 @@ extension DiagnosticStep {
         } catch {
             switch error.code {
             case .unknownService:
+                if let service, let finding = await ambiguous(service, session, findings) { return finding }
                 return await unknown(service?.description ?? plan.servicePrincipal, plan, client, findings, answer.principal.realm)
             case .ticketRefused: return refused(error, session.principal, service)
             default: return .failed(error.description)
@@ -60,6 +62,27 @@ extension DiagnosticStep {
             remedy: "The realm's key was changed, or its KDC was reinstalled, after the ticket was issued. "
                 + "Sign in again: ksso login --force \(principal)"
                 + (isAnothers ? "\n    If that does not help, the keys of the trust between the two realms differ." : "")
+        )
+    }
+
+    /// The failure for a service principal name that accounts of an Active Directory domain have, although the KDC issues no ticket for it;
+    /// nil if none has it, or if the directory cannot be read.
+    private static func ambiguous(_ service: Principal, _ session: Session, _ findings: DiagnosticFindings) async -> Finding? {
+        let reading = await firstResult(within: Duration.seconds(3).patient) { [inspection = findings.sso.inspection] in
+            try? await inspection.accounts(ofService: service, for: session)
+        }
+        guard case let accounts?? = reading, let first = accounts.first else { return nil }
+        let name = service.components.joined(separator: "/")
+        guard accounts.count > 1 else {
+            return .failed(
+                "the KDC does not know the service \(name), although the account \(first) of the domain has this service principal name.",
+                remedy: "Ask an administrator of the domain whether the account is disabled, and whether all controllers have the change."
+            )
+        }
+        return .failed(
+            "several accounts of the domain have the service principal name \(name), so that the KDC issues no ticket: "
+                + "\(accounts.joined(separator: ", ")).",
+            remedy: "Remove it from all accounts except the server's: setspn -D \(name) ACCOUNT, or samba-tool spn delete \(name) ACCOUNT"
         )
     }
 

@@ -93,6 +93,17 @@ struct ServiceTicketTests {
         #expect(try await user.client.contents(of: user.cache).ticketGrantingTicket != nil, "no ticket is lost")
     }
 
+    /// A domain controller sends this code if several accounts have the name.
+    @Test func `a service principal name of several accounts is reported as such`() async throws {
+        try await withTestRealm(TestRealmOptions(users: ["alice": "secret"], faultProxy: true)) { realm in
+            let user = try await realm.signIn()
+            try await realm.network.set(.error(8))
+            let service = try realm.principal("HTTP/twice.example.test")
+            let error = await expectFailure(.unknownService) { _ = try await user.serviceTicket(service) }
+            #expect(error?.message.hasPrefix("several accounts of the domain have this service principal name") == true, "\(error as Any)")
+        }
+    }
+
     @Test func `a cache without a ticket-granting ticket gets no service ticket`() async throws {
         let realm = try TestRealm.required()
         let cache = realm.newCache()

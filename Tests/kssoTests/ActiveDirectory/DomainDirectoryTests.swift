@@ -112,6 +112,21 @@ struct DomainDirectoryTests {
         #expect(abs(try days(until: try await station.session(in: domain).passwordExpires) - 3) < 0.1)
     }
 
+    /// The KDC has the same code for an unknown name.
+    @Test func `the doctor names the accounts of a service principal name that the KDC does not know`() async throws {
+        try station.install(profile(hosts: ["localhost"], realm: domain.realm.name))
+        #expect(try await station.login("alice", in: domain).exitStatus == 0)
+        func diagnosis() async throws -> String { try await station.ksso(in: domain, "doctor", "https://localhost:1/").output }
+        let none = try await diagnosis()
+        #expect(none.contains("service: the KDC does not know the service HTTP/localhost"), "\(none)")
+        for account in ["gone", "frank"] {
+            try await domain.set(["servicePrincipalName": ["HTTP/localhost"]], of: account, isUnchecked: true)
+        }
+        let several = try await diagnosis()
+        let sentence = "service: several accounts of the domain have the service principal name HTTP/localhost"
+        #expect(several.contains("\(sentence), so that the KDC issues no ticket: frank, gone.\n"), "\(several)")
+    }
+
     /// The KDC has the same code for both.
     @Test func `a disabled account and a locked one have different messages`() async throws {
         #expect(try await station.login("carol", in: domain).exitStatus == 0)

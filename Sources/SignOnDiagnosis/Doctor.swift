@@ -121,7 +121,7 @@ package struct Doctor {
                 findings = after
             } else {
                 if step.name == "cache" { isCacheSilent = true }
-                let detail = "this check did not finish within \(left.components.seconds) seconds."
+                let detail = "this check did not finish within \(quantity(left.components.seconds, "second"))."
                 checks.append(DiagnosticCheck(step.name, .failed, detail, remedy: step.hangingRemedy?(findings)))
             }
         }

@@ -75,6 +75,7 @@ struct UsageTests {
         ("agent --hlep", "--hlep", "--help"), ("login --remeber", "--remeber", "--remember"), ("stauts --json", "stauts", "status"),
         ("configure sesion --install", "sesion", "session"), ("exec --prfile corp.yaml -- true", "--prfile", "--profile"),
         ("exec --prfile=corp.yaml true", "--prfile=corp.yaml", "--profile"), ("stauts --help", "stauts", "status"),
+        ("realm clock --relam=X +5m", "--relam=X", "--realm"), ("realm fault --relam X pass", "--relam", "--realm"),
         ("help stauts", "stauts", "status"), ("help profile chekc", "chekc", "check"), ("profile chekc -h", "chekc", "check"),
     ])
     func `a usage error suggests the word that is probably meant`(command: String, words: String, meant: String) async throws {
@@ -109,6 +110,12 @@ struct UsageTests {
     ]) func `an invalid duration is refused with the expected form`(words: [String], sentence: String) async throws {
         let result = try await station.run(["ksso"] + words)
         #expect(result.exitStatus == 64 && result.output.isEmpty && result.errors.contains(sentence), "\(result)")
+    }
+
+    /// Outside a realm, the control cannot be reached, which is found out after the offset.
+    @Test(arguments: ["0", "+0s", "-0m", "+5m"]) func `a clock offset may be zero`(offset: String) async throws {
+        let result = try await station.ksso("realm", "clock", offset)
+        #expect(result.exitStatus == 64 && result.errors.contains("works only inside a realm"), "\(result)")
     }
 
     /// The command either succeeds or is terminated by SIGPIPE, as other programs are.

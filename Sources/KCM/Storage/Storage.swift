@@ -1,3 +1,5 @@
+internal import SystemSupport
+
 #if canImport(Glibc)
     internal import Glibc
 #elseif canImport(Musl)
@@ -108,7 +110,7 @@ package struct TruncatedFile: Hashable, Sendable, CustomStringConvertible {
     package let count: Int
 
     package var description: String {
-        "\(path): the last \(count) bytes were removed, because they are not a complete ticket. "
-            + "The server or the machine stopped while they were written, or the file was damaged."
+        "\(path): the end of the file was removed (\(quantity(count, "byte"))), because it is not a complete ticket. "
+            + "The server or the machine stopped while it was written, or the file was damaged."
     }
 }

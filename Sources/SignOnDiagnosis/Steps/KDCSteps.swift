@@ -86,16 +86,16 @@ extension DiagnosticStep {
         if let fault = wrongClock(of: findings.kdcs) { return fault }
         guard let offset = answer.clockOffset else { return .skipped("the KDC's answer does not contain its time.") }
         let difference = clockText(offset)
-        let allowed = Int(findings.kdcs.clockTolerance)
+        let allowed = quantity(Int(findings.kdcs.clockTolerance), "second")
         let remedy = "Set this machine's clock: timedatectl set-ntp true"
         if abs(offset) > findings.kdcs.clockTolerance {
-            let text = "the KDC's clock is \(difference) this machine's; Kerberos allows \(allowed) seconds"
+            let text = "the KDC's clock is \(difference) this machine's; Kerberos allows \(allowed)"
             guard findings.kdcs.followsClock else { return .failed("\(text).", remedy: remedy) }
             // libkrb5 then uses the KDC's clock. Other libraries, such as Java's, do not.
             return .warning("\(text), which libkrb5 corrects (kdc_timesync); other libraries may not.", remedy: remedy)
         }
         if abs(offset) > min(60, findings.kdcs.clockTolerance / 2) {
-            return .warning("the KDC's clock is \(difference) this machine's; Kerberos allows \(allowed) seconds.", remedy: remedy)
+            return .warning("the KDC's clock is \(difference) this machine's; Kerberos allows \(allowed).", remedy: remedy)
         }
         return .ok("the KDC's clock is \(difference) this machine's.")
     }

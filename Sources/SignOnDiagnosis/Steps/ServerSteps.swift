@@ -8,6 +8,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOSSL
 internal import NegotiateAsyncHTTPClient
+internal import SystemSupport
 
 extension DiagnosticStep {
     /// Checks the server's response to a request without a ticket.
@@ -134,7 +135,7 @@ extension DiagnosticStep {
                 "token",
                 .failed,
                 "the server did not accept the ticket: its clock is \(clockText(server - center)) the KDC's; Kerberos allows "
-                    + "\(Int(findings.kdcs.clockTolerance)) seconds.",
+                    + "\(quantity(Int(findings.kdcs.clockTolerance), "second")).",
                 remedy: "Set the server's clock."
             )
         }

@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import CommandSupport
 internal import Foundation
 internal import KerberosTesting
+internal import SystemSupport
 
 /// The program `ksso-realm`. Users type `ksso realm`, which executes it, so its messages and its help say that.
 struct RealmCommand: AsyncParsableCommand {
@@ -57,7 +58,8 @@ struct RealmCommand: AsyncParsableCommand {
         )
         var next: Int?
 
-        func validate() throws {
+        /// Checked only here, so that an unknown option is reported before its value is taken for a fault.
+        private func check() throws {
             if NetworkFault(words: fault) == nil { throw ValidationError("\(NetworkFault.forms)") }
             guard fault == "refuse", next != nil else { return }
             throw ValidationError(
@@ -66,6 +68,7 @@ struct RealmCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
+            try check()
             try await RealmControl.send(RealmOrder(realm: realm, action: .fault(fault, onUDP: udp, onTCP: tcp, next: next)))
         }
     }
@@ -116,6 +119,10 @@ struct RealmCommand: AsyncParsableCommand {
         }
 
         func validate() throws {
+            if let option = offset.first(where: { $0.hasPrefix("--") && $0 != "--" }) {
+                let meant = String(option.prefix { $0 != "=" }).nearest(among: ["--realm", "--help", "--version"], name: \.self)
+                throw ValidationError("Unknown option '\(option)'" + (meant.map { ". Did you mean '\($0)'?" } ?? ""))
+            }
             if parsed == nil { throw ValidationError(ClockOffsetArgument.form) }
         }
 

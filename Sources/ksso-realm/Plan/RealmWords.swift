@@ -73,14 +73,14 @@ extension RealmTrust {
 
 /// An offset from this machine's clock, such as `+5m` or `-90s`.
 struct ClockOffsetArgument: ExpressibleByArgument {
-    static let form = "a clock offset is required, such as +5m or -90s."
+    static let form = "a clock offset is required, such as +5m, -90s or 0."
 
     let duration: Duration
 
     init?(argument: String) {
         let isBehind = argument.hasPrefix("-")
         let rest = isBehind || argument.hasPrefix("+") ? argument.dropFirst() : argument[...]
-        if rest == "0" {
+        if rest.wholeMatch(of: /0+[smhd]?/) != nil {
             duration = .zero
             return
         }

@@ -28,7 +28,7 @@ func withoutUser(_ url: String) -> String { ExplanationDocument.withoutUser(url)
 /// Adds `https://` to the URL of a page if it begins with a host or with `//` instead of a scheme. Any other text is returned unchanged.
 @Sendable func pageURL(_ text: String) -> String {
     if text.hasPrefix("//") { return "https:\(text)" }
-    return text.wholeMatch(of: /[A-Za-z0-9.\-]+(:[0-9]+)?([\/?#].*)?/) == nil ? text : secureURL(ofHost: text)
+    return text.wholeMatch(of: /([A-Za-z0-9.\-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]+)?([\/?#].*)?/) == nil ? text : secureURL(ofHost: text)
 }
 
 /// The URL of a host, with or without a port and a path, for which the scheme is not given.

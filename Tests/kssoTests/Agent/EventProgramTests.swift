@@ -82,7 +82,7 @@ struct EventProgramTests {
                 }
             }
         }
-        let sentence = "the program of --on-event did not exit within 1 seconds and was killed with its children"
+        let sentence = "the program of --on-event did not exit within 1 second and was killed with its children"
         #expect(transcript.components(separatedBy: sentence).count == 2, "\(transcript)")
     }
 

@@ -57,6 +57,11 @@ struct ExplainTests {
         #expect(try await station.ksso("header", url) == .failure(5, "not signed in to EXAMPLE.TEST. Sign in with: ksso login"))
     }
 
+    @Test func `an IPv6 address without a scheme is one of https`() async throws {
+        let result = try await station.ksso("explain", "[::1]:8443/page")
+        #expect(result.exitStatus == 3 && result.output.hasPrefix("https://[::1]:8443/page is not answered."), "\(result)")
+    }
+
     @Test(arguments: [
         ("proxy.corp.test:3128", 0), ("http://PROXY.corp.test:3128/", 0), ("example.com:3128", 3), ("https://example.com/", 3),
         ("10.0.0.1:3128", 3), ("pro xy:3128", 64),

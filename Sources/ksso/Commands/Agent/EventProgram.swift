@@ -86,7 +86,7 @@ struct EventProgram: Sendable {
         case .exited(.signaled(let signal)): return "\(path): the program of --on-event was terminated by signal \(signal)."
         case .notStarted(let reason): return "\(path): the program of --on-event cannot be run: \(reason)"
         case .outOfTime:
-            let time = "\(limit.components.seconds) seconds"
+            let time = quantity(limit.components.seconds, "second")
             return "\(path): the program of --on-event did not exit within \(time) and was killed with its children."
         }
     }

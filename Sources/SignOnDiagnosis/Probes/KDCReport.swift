@@ -20,15 +20,28 @@ struct KDCReport: Sendable {
     init(_ place: LocatedKDC, _ probe: KDCProbe) async {
         self.place = place
         lookup = await firstResult(within: Duration.seconds(1).patient) { await NameService.lookUp(place.address.host) } ?? .noAnswer
-        guard let address = lookup.host?.addresses.first else {
+        guard let addresses = lookup.host?.addresses, !addresses.isEmpty else {
             outcomes = []
             return
         }
         let port = place.address.port
-        async let udp = place.transports.contains(.udp) ? probe.ask(address, port: port, by: .udp, within: Self.limit.patient) : nil
-        async let tcp = place.transports.contains(.tcp) ? probe.ask(address, port: port, by: .tcp, within: Self.limit.patient) : nil
+        async let udp = place.transports.contains(.udp) ? Self.ask(addresses, port: port, by: .udp, probe) : nil
+        async let tcp = place.transports.contains(.tcp) ? Self.ask(addresses, port: port, by: .tcp, probe) : nil
         let found: [(KDCProbe.Transport, KDCProbe.Outcome?)] = [(.udp, await udp), (.tcp, await tcp)]
         outcomes = found.compactMap { transport, outcome in outcome.map { (transport, $0) } }
+    }
+
+    /// The first answer of the addresses of a KDC, because libkrb5 tries them all; if none answers, the outcome for the first address.
+    private static func ask(
+        _ addresses: [String],
+        port: UInt16,
+        by transport: KDCProbe.Transport,
+        _ probe: KDCProbe
+    ) async -> KDCProbe.Outcome? {
+        let outcomes = await Array(addresses.prefix(4)).concurrentlyMapped {
+            await probe.ask($0, port: port, by: transport, within: limit.patient)
+        }
+        return outcomes.first { if case .answered = $0 { true } else { false } } ?? outcomes.first
     }
 
     /// The answers, TCP's first, because it is more exact and libkrb5 uses TCP here.

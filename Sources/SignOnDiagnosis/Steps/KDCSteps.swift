@@ -132,7 +132,7 @@ extension DiagnosticStep {
 
 extension Collection where Self: Sendable, Element: Sendable {
     /// Returns the results in the order of the elements.
-    fileprivate func concurrentlyMapped<Result: Sendable>(_ transform: @escaping @Sendable (Element) async -> Result) async -> [Result] {
+    func concurrentlyMapped<Result: Sendable>(_ transform: @escaping @Sendable (Element) async -> Result) async -> [Result] {
         await withTaskGroup(of: (Int, Result).self) { group in
             for (index, element) in enumerated() { group.addTask { (index, await transform(element)) } }
             return await group.reduce(into: [Result?](repeating: nil, count: count)) { $0[$1.0] = $1.1 }.compactMap { $0 }

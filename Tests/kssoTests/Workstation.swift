@@ -39,6 +39,13 @@ struct Workstation {
         try await run(["ksso"] + arguments, input: input, environment: environment)
     }
 
+    /// The variables from which a program that is built with a sanitizer takes its suppressions.
+    static let variablesOfSanitizers = ["TSAN_OPTIONS", "ASAN_OPTIONS", "LSAN_OPTIONS"]
+
+    /// The variables that systemd-socket-activate passes on to `ksso`; it passes no others.
+    static let variablesForActivation =
+        ["HOME", "PATH", "KRB5_CONFIG", "KRB5CCNAME", "KSSO_RUNTIME_DIR", "KSSO_PROFILE", "XDG_CONFIG_HOME"] + variablesOfSanitizers
+
     /// Runs a program without a terminal, using `setsid`, because the process that runs the tests may have one.
     func run(_ command: [String], input: String? = nil, environment: [String: String] = [:]) async throws -> CommandResult {
         let setsid = try Program.path(of: "setsid")

@@ -265,7 +265,7 @@ final class MachineCacheTests {
     @Test(.enabled(if: StockProgram.isInstalled("systemd-socket-activate"), "systemd-socket-activate is missing: package systemd"))
     func `the cache server runs without capabilities on a socket that systemd passes`() async throws {
         let notifications = try NotificationSocket(path: "\(station.directory)/notify")
-        let names = ["PATH", "NOTIFY_SOCKET"].flatMap { ["-E", $0] }
+        let names = (["PATH", "NOTIFY_SOCKET"] + Workstation.variablesOfSanitizers).flatMap { ["-E", $0] }
         let activate =
             ["systemd-socket-activate", "-l", socket] + names
             + ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all", "\(station.directory)/bin/ksso"] + command.dropFirst(1).prefix(3)

@@ -34,13 +34,9 @@ struct SocketActivationTests {
         _ body: (NotificationSocket) async throws -> Void
     ) async throws -> (status: Int, output: String) {
         let notifications = try NotificationSocket(path: "\(station.directory)/notify")
-        // systemd passes nothing else on, and the program may be built with a sanitizer, which has its suppressions from there.
-        let names =
-            ["HOME", "PATH", "KRB5_CONFIG", "KRB5CCNAME", "KSSO_RUNTIME_DIR", "KSSO_PROFILE", "XDG_CONFIG_HOME"]
-            + ["TSAN_OPTIONS", "ASAN_OPTIONS", "LSAN_OPTIONS"]
         let command =
             prefix + ["systemd-socket-activate"] + sockets.flatMap { ["-l", $0] }
-            + names.flatMap { ["-E", $0] } + ["-E", "NOTIFY_SOCKET=\(notifications.path)"]
+            + Workstation.variablesForActivation.flatMap { ["-E", $0] } + ["-E", "NOTIFY_SOCKET=\(notifications.path)"]
             + ["\(station.directory)/bin/ksso", "agent", "run"] + arguments
         let end = try await withDaemon(command, on: station) { conversation in
             try await conversation.wait(for: "as \(2 + sockets.count).")

@@ -17,9 +17,8 @@ struct SuccessionTests {
 
     /// Runs a closure while systemd-socket-activate listens at the agent's sockets, which it replaces by its own.
     private func whileSystemdListens(_ body: () async throws -> Void) async throws -> (status: Int, output: String) {
-        let names = ["HOME", "PATH", "KRB5_CONFIG", "KRB5CCNAME", "KSSO_RUNTIME_DIR", "KSSO_PROFILE", "XDG_CONFIG_HOME"]
         let command =
-            ["systemd-socket-activate"] + sockets.flatMap { ["-l", $0] } + names.flatMap { ["-E", $0] }
+            ["systemd-socket-activate"] + sockets.flatMap { ["-l", $0] } + Workstation.variablesForActivation.flatMap { ["-E", $0] }
             + ["\(station.directory)/bin/ksso", "agent", "run"]
         let end = try await withDaemon(command, on: station) { conversation in
             try await conversation.wait(for: "as \(2 + sockets.count).")

@@ -227,8 +227,7 @@ struct ProxyCommandTests {
     private func whileActivated(_ body: (_ page: () async throws -> CommandResult) async throws -> Void) async throws {
         try install(["ProxyHosts: [localhost]"])
         let socket = "\(station.directory)/proxy.sock"
-        let names = ["HOME", "PATH", "KRB5_CONFIG", "KRB5CCNAME", "KSSO_RUNTIME_DIR", "KSSO_PROFILE", "XDG_CONFIG_HOME"]
-        let command = ["systemd-socket-activate", "-l", socket] + names.flatMap { ["-E", $0] }
+        let command = ["systemd-socket-activate", "-l", socket] + Workstation.variablesForActivation.flatMap { ["-E", $0] }
         let program = ["\(station.directory)/bin/ksso", "proxy", "run"]
         try await withDaemon(command + program, on: station, isReady: { try await $0.wait(for: "as 3.") }) {
             try await body {

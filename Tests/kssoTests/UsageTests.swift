@@ -113,7 +113,7 @@ struct UsageTests {
     }
 
     /// Outside a realm, the control cannot be reached, which is found out after the offset.
-    @Test(arguments: ["0", "+0s", "-0m", "+5m"]) func `a clock offset may be zero`(offset: String) async throws {
+    @Test(arguments: ["0", "+0s", "-0m"]) func `a clock offset may be zero`(offset: String) async throws {
         let result = try await station.ksso("realm", "clock", offset)
         #expect(result.exitStatus == 64 && result.errors.contains("works only inside a realm"), "\(result)")
     }

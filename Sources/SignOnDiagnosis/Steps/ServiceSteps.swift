@@ -27,7 +27,7 @@ extension DiagnosticStep {
         } catch {
             switch error.code {
             case .unknownService:
-                if let service, let finding = await ambiguous(service, session, findings) { return finding }
+                if let service, let finding = await registered(service, session, findings) { return finding }
                 return await unknown(service?.description ?? plan.servicePrincipal, plan, client, findings, answer.principal.realm)
             case .ticketRefused: return refused(error, session.principal, service)
             default: return .failed(error.description)
@@ -67,7 +67,7 @@ extension DiagnosticStep {
 
     /// The failure for a service principal name that accounts of an Active Directory domain have, although the KDC issues no ticket for it;
     /// nil if none has it, or if the directory cannot be read.
-    private static func ambiguous(_ service: Principal, _ session: Session, _ findings: DiagnosticFindings) async -> Finding? {
+    private static func registered(_ service: Principal, _ session: Session, _ findings: DiagnosticFindings) async -> Finding? {
         let reading = await firstResult(within: Duration.seconds(3).patient) { [inspection = findings.sso.inspection] in
             try? await inspection.accounts(ofService: service, for: session)
         }

@@ -60,9 +60,10 @@ struct RealmCommand: AsyncParsableCommand {
 
         /// Checked only here, so that an unknown option is reported before its value is taken for a fault.
         private func check() throws {
-            if NetworkFault(words: fault) == nil { throw ValidationError("\(NetworkFault.forms)") }
+            if NetworkFault(words: fault) == nil { throw CommandFailure(.usage, NetworkFault.forms) }
             guard fault == "refuse", next != nil else { return }
-            throw ValidationError(
+            throw CommandFailure(
+                .usage,
                 "--next cannot be combined with refuse, because no request reaches a closed port. To end the fault: ksso realm fault pass"
             )
         }

@@ -60,7 +60,7 @@ struct CompletionNames: Sendable {
     }
 
     /// The realms of the `ksso realm run` in which this process runs; none outside one, because the krb5.conf of a system may list many
-    /// that nobody uses.
+    /// that are not in use.
     static func enclosingRealms() async -> [String] {
         guard EnclosingRealm.isInside(ProcessInfo.processInfo.environment) else { return [] }
         return (try? await KerberosClient(RealmConfiguration(realm: "")).configuredRealms()) ?? []

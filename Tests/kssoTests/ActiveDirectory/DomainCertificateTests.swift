@@ -40,7 +40,7 @@ struct DomainCertificateTests {
         account: String
     ) async throws {
         let identity = try await domain.certificate(for: userPrincipalName).identity
-        // libkrb5 tells a refused certificate as a missing password. Only its trace has the reason.
+        // libkrb5 reports a refused certificate as a missing password. Only its trace contains the reason.
         let trace = "\(station.directory)/trace"
         let result = try await station.ksso("login", name, "--certificate", identity, environment: ["KRB5_TRACE": trace])
         let isSignedIn = result.exitStatus == 0 && result.output.contains("\(account)@AD.TEST is signed in until ")

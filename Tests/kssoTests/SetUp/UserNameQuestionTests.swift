@@ -80,7 +80,7 @@ struct UserNameQuestionTests {
     }
 
     /// The third answer is not known either, or it is.
-    @Test(arguments: [("ksso login", "bob", 0), ("ksso login", "nobody", 1), ("ksso setup --no-session", "nobody", 1)])
+    @Test(arguments: [("ksso login", "bob", 0), ("ksso login", "absent", 1), ("ksso setup --no-session", "absent", 1)])
     func `the name is asked for at most three times`(command: String, last: String, status: Int) async throws {
         try station.install(profile())
         let question = "User name in EXAMPLE.TEST: "

@@ -33,13 +33,14 @@ struct ServiceTickets: Sendable {
         guest: UInt32?
     ) async throws(KerberosError) -> Credential {
         if let ticket = await cachedTicket(for: plan, session: session) { return ticket }
-        let service = try await service(of: plan, for: session, client: client)
         return try await guests.run(for: guest, subject: plan.servicePrincipal) { () async throws(KerberosError) in
-            try await client.serviceTicket(for: service, in: session.cache)
+            let service = try await service(of: plan, for: session, client: client)
+            return try await client.serviceTicket(for: service, in: session.cache)
         }
     }
 
-    /// The service principal to request, in the realm that the configuration maps its host to, if there is one.
+    /// The service principal to request, in the realm that the configuration maps its host to, if there is one. May ask DNS, and waits for
+    /// the client's requests to KDCs.
     func service(of plan: AuthorizationPlan, for session: Session, client: KerberosClient) async throws(KerberosError) -> Principal {
         let service = try plan.service(for: session)
         guard service.realm.isEmpty, let host = service.host, let realm = try await client.configuredRealm(ofHost: host) else {

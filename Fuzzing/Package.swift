@@ -33,6 +33,7 @@ let package = Package(
         // Without the parts that need SwiftNIO: sockets and the server.
         .target(
             name: "KCM",
+            dependencies: ["SystemSupport"],
             exclude: ["Server", "Socket"],
             swiftSettings: settings + [.strictMemorySafety(), .unsafeFlags(["-enable-testing"])]
         ),

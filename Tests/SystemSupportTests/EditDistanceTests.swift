@@ -8,8 +8,11 @@ import Testing
         #expect(word.editDistance(to: other, tolerance: 3) == distance)
     }
 
-    @Test(arguments: [("stauts", "status"), ("statsu", "status"), ("rn", nil), ("fish", nil)] as [(String, String?)])
-    func `the nearest word differs in at most one of three letters`(word: String, nearest: String?) {
+    @Test(
+        arguments: [("stauts", "status"), ("statsu", "status"), ("rn", "run"), ("rx", nil), ("n", nil), ("fish", nil)]
+            as [(String, String?)]
+    )
+    func `the nearest word differs in at most one of three letters, or one of two`(word: String, nearest: String?) {
         #expect(word.nearest(among: ["run", "status", "state"], name: \.self) == nearest)
     }
 

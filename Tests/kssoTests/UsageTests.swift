@@ -76,6 +76,9 @@ struct UsageTests {
         ("configure sesion --install", "sesion", "session"), ("exec --prfile corp.yaml -- true", "--prfile", "--profile"),
         ("exec --prfile=corp.yaml true", "--prfile=corp.yaml", "--profile"), ("stauts --help", "stauts", "status"),
         ("realm clock --relam=X +5m", "--relam=X", "--realm"), ("realm fault --relam X pass", "--relam", "--realm"),
+        ("realm rn", "rn", "run"), ("en", "en", "env"), ("realm kdc --nmber 2 stop", "--nmber", "--number"),
+        ("realm kdc --relam X stop", "--relam", "--realm"), ("fetch --fial", "--fial", "--fail"),
+        ("profile remove --systm", "--systm", "--system"), ("explain --jsno=1", "--jsno=1", "--json"),
         ("help stauts", "stauts", "status"), ("help profile chekc", "chekc", "check"), ("profile chekc -h", "chekc", "check"),
     ])
     func `a usage error suggests the word that is probably meant`(command: String, words: String, meant: String) async throws {
@@ -90,6 +93,12 @@ struct UsageTests {
     func `a usage error suggests no word that is not similar`(command: String) async throws {
         let result = try await station.run(["ksso"] + command.split(separator: " ").map(String.init))
         #expect(result.exitStatus == 64 && !result.errors.contains("Did you mean"), "\(result)")
+    }
+
+    @Test(arguments: ["realm kdc --realm X sotp", "realm kdc sotp", "fetch --fail", "login --valid-for x --fial"])
+    func `a usage error blames no option that is known or was not reached`(command: String) async throws {
+        let result = try await station.run(["ksso"] + command.split(separator: " ").map(String.init))
+        #expect(result.exitStatus == 64 && !result.errors.contains("Unknown option"), "\(result)")
     }
 
     @Test func `a usage error names the word that is no command instead of the option that follows`() async throws {

@@ -18,7 +18,13 @@ package struct ParserMessage {
         }
         status = ExitStatus(rawValue: root.exitCode(for: error).rawValue)
         let text = root.fullMessage(for: error)
-        self.text = status == .done ? Self.endingWithExamples(text) : Self.suggesting(text, root, arguments)
+        if status == .done {
+            self.text = Self.endingWithExamples(text)
+        } else if let unknown = UnknownOption(in: arguments, of: root, insteadOf: text) {
+            self.text = unknown.message
+        } else {
+            self.text = Self.suggesting(text, root, arguments)
+        }
     }
 
     /// Prints help to standard output, and an error to standard error.
@@ -32,12 +38,7 @@ package struct ParserMessage {
 extension ParserMessage {
     /// Adds the option that an unknown one before a subcommand probably means. ArgumentParser does this only for other options.
     private static func suggesting(_ text: String, _ root: any ParsableCommand.Type, _ arguments: [String]) -> String {
-        var command = root
-        var words = arguments[...]
-        while let next = command.configuration.subcommands.first(where: { $0._commandName == words.first }) {
-            command = next
-            words.removeFirst()
-        }
+        let (command, words) = root.command(in: arguments)
         guard let word = words.first, word.hasPrefix("-"), !command.configuration.subcommands.isEmpty,
             let name = word.nearest(among: ["--help", "--version"], name: \.self)
         else { return text }
@@ -92,5 +93,49 @@ private struct UnknownSubcommand {
             path.append(word)
         }
         return nil
+    }
+}
+
+/// An option that the command does not have. ArgumentParser complains about its value, or about an argument that is missing.
+private struct UnknownOption {
+    /// The error and the usage of the command.
+    let message: String
+
+    init?(in arguments: [String], of root: any ParsableCommand.Type, insteadOf text: String) {
+        let (command, rest) = root.command(in: arguments)
+        let words = rest.prefix { $0 != "--" }
+        // In a help text, the lines about options begin with their names.
+        let lines = command.helpMessage(columns: 500).matches(of: /(?m)^ +-.*/).map(\.0)
+        let known = Set(lines.flatMap { $0.matches(of: /--[a-z-]+/) }.map { String($0.0) })
+        func isUnknown(_ word: String) -> Bool { word.hasPrefix("--") && !known.contains(word.nameOfOption) }
+        let option: String?
+        if text.hasPrefix("Error: Missing expected argument '<") {
+            option = words.first(where: isUnknown)
+        } else if let value = text.prefixMatch(of: /Error: The value '(.*)' is invalid for '</)?.1 {
+            option = zip(words, words.dropFirst()).first { isUnknown($0.0) && $0.1 == value }?.0
+        } else {
+            option = nil
+        }
+        guard let option, let usage = text.range(of: "\nUsage: ") else { return nil }
+        let suggestion = option.nameOfOption.nearest(among: known.sorted(), name: \.self).map { ". Did you mean '\($0)'?" } ?? ""
+        message = "Error: Unknown option '\(option)'\(suggestion)\(text[usage.lowerBound...])"
+    }
+}
+
+extension String {
+    /// The name of an option, without the value after `=`.
+    fileprivate var nameOfOption: String { String(prefix { $0 != "=" }) }
+}
+
+extension ParsableCommand {
+    /// The command that a program's arguments select, and the words after it.
+    fileprivate static func command(in arguments: [String]) -> (any ParsableCommand.Type, ArraySlice<String>) {
+        var command: any ParsableCommand.Type = self
+        var words = arguments[...]
+        while let next = command.configuration.subcommands.first(where: { $0._commandName == words.first }) {
+            command = next
+            words.removeFirst()
+        }
+        return (command, words)
     }
 }

@@ -90,7 +90,7 @@ public struct NegotiateCredentials: Sendable, Hashable {
 
 extension NegotiateCredentials: CustomStringConvertible, CustomReflectable {
     /// The token's length, never the token.
-    public var description: String { "Negotiate, \(token.count) bytes" }
+    public var description: String { "Negotiate, \(token.count) \(token.count == 1 ? "byte" : "bytes")" }
     /// An empty mirror, never the token.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

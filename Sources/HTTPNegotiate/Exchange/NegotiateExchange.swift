@@ -191,7 +191,8 @@ extension NegotiateExchange {
                 return .deliver(.refused("\(subject) did not accept the ticket. Check its keytab, clock and access rules."))
             }
             guard legs < maximumLegs else {
-                let message = "\(subject) asked for another token after \(legs) requests. Check its Negotiate configuration."
+                let sent = legs == 1 ? "1 request" : "\(legs) requests"
+                let message = "\(subject) asked for another token after \(sent). Check its Negotiate configuration."
                 return .fail(AuthorizationError(.tooManyLegs, message))
             }
             return .respond(token)

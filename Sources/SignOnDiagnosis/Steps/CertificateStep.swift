@@ -79,7 +79,7 @@ private struct CertificateState {
         } else if start > Date() {
             fault = ("the certificate in \(path) is valid only from \(start.localText).", remedy)
         } else {
-            note = " is valid until \(end.localText)"
+            note = " is valid until \(end.localTextWithTimeLeft)"
         }
     }
 

@@ -60,7 +60,7 @@ extension DiagnosticStep {
             let never = session.account?.passwordNeverExpires == true
             return .ok("\(detail): \(never ? "its password never expires" : "it does not say when its password expires").")
         }
-        guard expires <= Date() else { return .ok("\(detail): its password expires on \(expires.localText).") }
+        guard expires <= Date() else { return .ok("\(detail): its password expires on \(expires.localTextWithTimeLeft).") }
         return .warning("\(detail): its password must be changed.", remedy: "Change it with: ksso passwd \(session.principal)")
     }
 

@@ -76,7 +76,7 @@ extension DiagnosticStep {
     /// Describes the password's expiry. An unknown date is reported as unknown, not as expired.
     private static func password(_ expires: Date?, _ now: Date) -> String {
         guard let expires else { return "The password's expiration date is unknown." }
-        return "The password \(expires > now ? "expires" : "expired") on \(expires.localText)."
+        return "The password \(expires > now ? "expires" : "expired") on \(expires.localTextWithTimeLeft)."
     }
 
     /// Describes the clock that the times are by, if the clocks differ.

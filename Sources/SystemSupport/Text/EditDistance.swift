@@ -3,13 +3,13 @@ extension String {
     package static let spellingTolerance = 2
 
     /// The candidate whose name this word probably means; nil if none is similar. At most two letters may differ, and only one in each
-    /// three.
+    /// three, or one of two.
     package func nearest<Candidate>(among candidates: [Candidate], name: (Candidate) -> String) -> Candidate? {
         candidates
             .compactMap { candidate in
                 editDistance(to: name(candidate), tolerance: Self.spellingTolerance).map { (candidate: candidate, distance: $0) }
             }
-            .filter { $0.distance <= Self.spellingTolerance && $0.distance * 3 <= count }
+            .filter { $0.distance <= Self.spellingTolerance && $0.distance * 3 <= (count == 2 ? 3 : count) }
             .min { $0.distance < $1.distance }?.candidate
     }
 

@@ -43,7 +43,7 @@ struct Passwd: AsyncParsableCommand {
             } catch let error as KerberosError where error.code == .wrongPassword {
                 throw CommandFailure(.failed, "\(whom): the current password is wrong (preauthentication failed). Nothing was changed.")
             }
-            let expiry = change.expires.map { "; the new one expires on \($0.localText)" } ?? ""
+            let expiry = change.expires.map { "; the new one expires on \($0.localTextWithTimeLeft)" } ?? ""
             Console.print("The password of \(change.principal) was changed\(expiry).")
         }
     }

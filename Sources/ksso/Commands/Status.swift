@@ -111,7 +111,7 @@ extension Status {
     /// When the password expires, if the directory says it and no notice is due.
     private func passwordLine(_ session: Session, _ rules: PasswordRules) -> String? {
         guard session.account != nil, let expires = session.passwordExpires else { return nil }
-        guard expires <= Date() else { return "the password expires on \(expires.localText)" }
+        guard expires <= Date() else { return "the password expires on \(expires.localTextWithTimeLeft)" }
         return "the password must be changed.\(session.passwordAdvice(rules).map { " \($0)" } ?? "")"
     }
 }
@@ -176,7 +176,7 @@ struct StatusWatch {
             let mark = session.isDefault ? " (default)" : ""
             let verb = session.signedIn ? "signed in until" : "expired at"
             let services = session.services.isEmpty ? "" : ", \(quantity(session.services.count, "service ticket"))"
-            Console.print("\(now)  \(session.principal)\(mark): \(verb) \(session.ticketExpires.localText)\(services)")
+            Console.print("\(now)  \(session.principal)\(mark): \(verb) \(session.ticketExpires.localTextWithTimeLeft)\(services)")
         }
     }
 }

@@ -13,6 +13,7 @@ struct DoctorCertificateTests {
             let diagnosis = try await station.doctor()
             let check = try #require(diagnosis.checks.first { $0.name == "certificate" }, "\(diagnosis)")
             #expect(check.verdict == .ok && check.detail.hasPrefix("\(identity) is valid until "), "\(check)")
+            #expect(check.detail.contains(" left)"), "\(check)")
         }
     }
 

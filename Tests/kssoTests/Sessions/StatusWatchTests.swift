@@ -111,6 +111,12 @@ struct StatusWatchTests {
         #expect(result.output.split(separator: "\n").last == "141", "\(result)")
     }
 
+    @Test func `--watch prints the time left`() async throws {
+        try await station.signIn()
+        let result = try await station.run(["bash", "-c", "ksso status --watch | head -n 1"])
+        #expect(result.output.contains(/alice@EXAMPLE\.TEST \(default\): signed in until .* \(9 h left\)\n/), "\(result)")
+    }
+
     @Test(arguments: [["--quiet"], ["--valid-for", "10m"]])
     func `--watch cannot be combined with --quiet or --valid-for`(options: [String]) async throws {
         #expect(try await station.run(["ksso", "status", "--watch"] + options).exitStatus == 64)

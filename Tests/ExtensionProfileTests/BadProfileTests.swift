@@ -58,6 +58,14 @@ import Testing
         #expect(!error.message.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x202E })
     }
 
+    @Test(arguments: ["integer", "real", "date", "data", "string", "key"])
+    func `a property list whose bytes are not UTF-8 is refused`(tag: String) throws {
+        let (start, end) = ("<plist version=\"1.0\"><dict><key>Realm</key><\(tag)>", "1</\(tag)></dict></plist>")
+        let data = Data(start.utf8) + [0xF8, 0x80, 0x80, 0x80] + Data(end.utf8)
+        let error = try #require(throws: ProfileError.self) { try Profile(data: data, source: "a.plist") }
+        #expect(error.code == .malformed && error.reason.contains("not text in UTF-8"), "\(error)")
+    }
+
     @Test func `bytes that are not UTF-8 are refused`() throws {
         let error = try #require(throws: ProfileError.self) { try Profile(data: Data([0x52, 0xFF, 0xFE]), source: "a.yaml") }
         #expect(error.code == .malformed)

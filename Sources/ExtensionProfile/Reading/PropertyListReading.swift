@@ -10,7 +10,11 @@ extension ProfileValue {
     /// Throws a ``ProfileError`` with code `malformed` that contains the parser's message.
     public init(propertyList data: Data, source: String) throws(ProfileError) {
         if !data.starts(with: Array("bplist".utf8)) {
-            guard XMLPropertyListOutline(data).isModest else {
+            guard let outline = XMLPropertyListOutline(data) else {
+                let reason = "This property list is not text in UTF-8 or UTF-16. Export the profile again."
+                throw ProfileError(.malformed, source: source, reason: reason)
+            }
+            guard outline.isModest else {
                 throw ProfileError(
                     .malformed,
                     source: source,

@@ -8,9 +8,11 @@ struct XMLPropertyListOutline {
     /// The deepest element of a profile is a scalar in `plist`, or the key of a dictionary.
     private static let maximumDepth = ProfileValue.maximumDepth + 2
 
-    init(_ data: Data) {
+    /// - Returns: nil if the data is not text. In a number, Foundation's parser ends the program at bytes that are not UTF-8.
+    init?(_ data: Data) {
         let hasByteOrderMark = data.starts(with: [0xFE, 0xFF]) || data.starts(with: [0xFF, 0xFE])
-        bytes = hasByteOrderMark ? Array((String(data: data, encoding: .utf16) ?? "").utf8) : Array(data)
+        guard let text = String(data: data, encoding: hasByteOrderMark ? .utf16 : .utf8) else { return nil }
+        bytes = Array(text.utf8)
     }
 
     /// Whether a parser meets no more levels than a profile has.

@@ -8,7 +8,8 @@ import Testing
     /// Foundation's parser calls itself for each level, and does not see the ends of elements in comments and CDATA sections.
     @Test(arguments: [
         "<array>", "<dict><key>a</key>", "<array\n>", "<array><!--</array>-->", "<array><!--></array>-->", "<array><?x </array>?>",
-        "<array><string><![CDATA[</array>]]></string>", "<dict><key><![CDATA[</dict>]]></key>", "<array/><array>", "<array/ >", "<plist>",
+        "<array><?>", "<array><string><![CDATA[</array>]]></string>", "<dict><key><![CDATA[</dict>]]></key>", "<array/><array>",
+        "<array/ >", "<plist>",
     ])
     func `an XML property list that is nested without end is refused before it is parsed`(_ level: String) throws {
         let text = "<plist version=\"1.0\">" + String(repeating: level, count: 30_000)
@@ -16,6 +17,33 @@ import Testing
             let error = try #require(throws: ProfileError.self) { try Profile(data: data, source: "a.mobileconfig") }
             #expect(error.code == .malformed && error.reason.contains("nested deeper"), "\(error)")
         }
+    }
+
+    /// Otherwise the check and the parser could read different bytes: the parser recognizes UTF-32, and encodings that a file declares.
+    @Test(arguments: [
+        (Data([0xFE, 0xFF, 0, 0]), String.Encoding.utf32LittleEndian), (Data([0xFF, 0xFE, 0, 0]), .utf32LittleEndian),
+        (Data([0, 0, 0xFE, 0xFF]), .utf32BigEndian),
+    ])
+    func `a property list in UTF-32 is refused before it is parsed`(mark: Data, encoding: String.Encoding) throws {
+        let text = "<plist version=\"1.0\">" + String(repeating: "<array>", count: 37_000)
+        let data = try mark + #require(text.data(using: encoding))
+        let error = try #require(throws: ProfileError.self) { try Profile(data: data, source: "a.mobileconfig") }
+        #expect(error.code == .malformed && error.reason.contains("not a property list"), "\(error)")
+    }
+
+    @Test(arguments: ["UTF-8", "UTF-16", "UTF-7", "ISO-8859-1"])
+    func `the encoding that a property list declares has no effect`(name: String) throws {
+        let text = "<?xml version=\"1.0\" encoding=\"\(name)\"?>\n<plist version=\"1.0\"><string>Zürich +ADw-</string></plist>"
+        for data in [Data(text.utf8), Data("\u{FEFF}\(text)".utf8), try #require(text.data(using: .utf16))] {
+            #expect(try ProfileValue(propertyList: data, source: "a.plist") == .string("Zürich +ADw-"))
+        }
+    }
+
+    @Test(arguments: ["<array", "<!-- ", "<![CDATA[", "<?x", "<!DOCTYPE "])
+    func `a property list that ends within a tag is refused before it is parsed`(end: String) throws {
+        let data = Data("<plist version=\"1.0\"><array>\(end)".utf8)
+        let error = try #require(throws: ProfileError.self) { try Profile(data: data, source: "a.mobileconfig") }
+        #expect(error.code == .malformed && error.reason.contains("ends within a tag"), "\(error)")
     }
 
     @Test func `what is in comments and CDATA sections does not count as nesting`() throws {

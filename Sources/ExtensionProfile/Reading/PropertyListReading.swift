@@ -9,33 +9,36 @@ extension ProfileValue {
     ///
     /// Throws a ``ProfileError`` with code `malformed` that contains the parser's message.
     public init(propertyList data: Data, source: String) throws(ProfileError) {
-        if !data.starts(with: Array("bplist".utf8)) {
-            guard let outline = XMLPropertyListOutline(data) else {
-                let reason = "This property list is not text in UTF-8 or UTF-16. Export the profile again."
-                throw ProfileError(.malformed, source: source, reason: reason)
-            }
-            guard outline.isModest else {
-                throw ProfileError(
-                    .malformed,
-                    source: source,
-                    reason: "The values of this property list are nested deeper than a profile needs. Export the profile again."
-                )
-            }
-        } else {
-            guard BinaryPropertyListOutline(data).isModest else {
-                throw ProfileError(
-                    .malformed,
-                    source: source,
-                    reason: "This binary property list is damaged, or its lists contain one another. Export the profile again."
-                )
-            }
-        }
+        let checked = data.starts(with: Array("bplist".utf8)) ? try Self.checkedBinary(data, source) : try Self.checkedXML(data, source)
         do {
-            self = try PropertyListDecoder().decode(PropertyListValue.self, from: data).value
+            self = try PropertyListDecoder().decode(PropertyListValue.self, from: checked).value
         } catch {
             let reason = "This is not a property list that a profile can be read from (\(Self.detail(error))). Export the profile again."
             throw ProfileError(.malformed, source: source, reason: reason)
         }
+    }
+
+    /// A property list in XML that is safe to parse, in UTF-8.
+    private static func checkedXML(_ data: Data, _ source: String) throws(ProfileError) -> Data {
+        let reason: String
+        guard let outline = XMLPropertyListOutline(data) else {
+            reason = "This property list is not text in UTF-8 or UTF-16. Save it in UTF-8, or export the profile again."
+            throw ProfileError(.malformed, source: source, reason: reason)
+        }
+        switch outline.fault {
+        case nil: return outline.utf8
+        case .notXML: reason = "This is not a property list: it does not begin with <. Export the profile again."
+        case .tooDeep: reason = "The values of this property list are nested deeper than a profile needs. Export the profile again."
+        case .unfinished: reason = "This is not a property list: it ends within a tag or a comment. Export the profile again."
+        }
+        throw ProfileError(.malformed, source: source, reason: reason)
+    }
+
+    /// A binary property list that is safe to parse.
+    private static func checkedBinary(_ data: Data, _ source: String) throws(ProfileError) -> Data {
+        if BinaryPropertyListOutline(data).isModest { return data }
+        let reason = "This binary property list is damaged, or its lists contain one another. Export the profile again."
+        throw ProfileError(.malformed, source: source, reason: reason)
     }
 
     /// The parser's message, which is in the underlying error if there is one. It quotes the file, so it is escaped and shortened.

@@ -4,22 +4,26 @@ import Foundation
 /// have so many that it exhausts the stack.
 struct XMLPropertyListOutline {
     private let bytes: [UInt8]
+    /// The bytes for the parser, so that it reads what was checked: UTF-8 with a byte-order mark, which has precedence over the encoding
+    /// that the file declares.
+    var utf8: Data { Data([0xEF, 0xBB, 0xBF] + bytes) }
 
     /// The deepest element of a profile is a scalar in `plist`, or the key of a dictionary.
     private static let maximumDepth = ProfileValue.maximumDepth + 2
 
-    /// - Returns: nil if the data is not text. In a number, Foundation's parser ends the program at bytes that are not UTF-8.
+    /// - Returns: nil if the data is not text. At some bytes that are not UTF-8, Foundation's parser of numbers crashes.
     init?(_ data: Data) {
         let hasByteOrderMark = data.starts(with: [0xFE, 0xFF]) || data.starts(with: [0xFF, 0xFE])
         guard let text = String(data: data, encoding: hasByteOrderMark ? .utf16 : .utf8) else { return nil }
-        bytes = Array(text.utf8)
+        bytes = Array(text.utf8.trimmingPrefix([0xEF, 0xBB, 0xBF]))
     }
 
-    /// Whether a parser meets no more levels than a profile has.
+    /// What is wrong with the file; nil if a parser meets no more levels than a profile has.
     ///
     /// Comments, CDATA sections, processing instructions and declarations end where Foundation's parser ends them, so that nothing in them
     /// counts as the end of an element.
-    var isModest: Bool {
+    var fault: Fault? {
+        guard bytes.first(where: { !" \t\r\n".utf8.contains($0) }) == UInt8(ascii: "<") else { return .notXML }
         var depth = 0
         var position = 0
         while let start = bytes[position...].firstIndex(of: UInt8(ascii: "<")) {
@@ -30,7 +34,8 @@ struct XMLPropertyListOutline {
             } else if rest.starts(with: "<![CDATA[".utf8) {
                 end = self.end(of: "]]>", from: start + 9)
             } else if rest.starts(with: "<?".utf8) {
-                end = self.end(of: "?>", from: start + 2)
+                // Within an element, the parser takes this question mark for that of the end, too.
+                end = self.end(of: "?>", from: start + 1)
             } else {
                 end = self.end(of: ">", from: start + 1)
                 if rest.starts(with: "</".utf8) {
@@ -39,12 +44,20 @@ struct XMLPropertyListOutline {
                     depth += 1
                 }
             }
-            guard depth <= Self.maximumDepth else { return false }
-            // A file that ends within a tag is refused by the parser.
-            guard let end else { return true }
+            guard depth <= Self.maximumDepth else { return .tooDeep }
+            guard let end else { return .unfinished }
             position = end
         }
-        return true
+        return nil
+    }
+
+    enum Fault {
+        /// The text does not begin with a tag.
+        case notXML
+        /// The elements are nested too deeply.
+        case tooDeep
+        /// The file ends within a tag, a comment, a CDATA section, a processing instruction or a declaration.
+        case unfinished
     }
 
     /// The index after the next occurrence of a text.

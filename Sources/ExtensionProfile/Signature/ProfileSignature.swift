@@ -50,7 +50,7 @@ public struct ProfileSignature: Sendable, Hashable {
 extension ProfileSignature: CustomStringConvertible {
     /// Signers and trust on one line.
     public var description: String {
-        let names = signers.map { "\($0.subject), issued by \($0.issuer), until \($0.validUntil.localTextWithTimeLeft)" }
+        let names = signers.map { "\($0.subject), issued by \($0.issuer), until \($0.validUntil.localText)" }
         return "signed by \(names.joined(separator: "; and by ")): \(trust)"
     }
 }

@@ -95,7 +95,15 @@ struct UsageTests {
         #expect(result.exitStatus == 64 && !result.errors.contains("Did you mean"), "\(result)")
     }
 
-    @Test(arguments: ["realm kdc --realm X sotp", "realm kdc sotp", "fetch --fail", "login --valid-for x --fial"])
+    @Test(arguments: ["explain -x", "explain -xv", "realm kdc -x 2 stop"])
+    func `a usage error names an unknown option of one letter`(command: String) async throws {
+        let result = try await station.run(["ksso"] + command.split(separator: " ").map(String.init))
+        #expect(result.exitStatus == 64 && result.errors.contains(/^Error: Unknown option '-xv?'\nUsage: ksso/), "\(result)")
+    }
+
+    @Test(arguments: [
+        "realm kdc --realm X sotp", "realm kdc sotp", "fetch --fail", "fetch -i", "fetch -vv -X POST", "login --valid-for x --fial",
+    ])
     func `a usage error blames no option that is known or was not reached`(command: String) async throws {
         let result = try await station.run(["ksso"] + command.split(separator: " ").map(String.init))
         #expect(result.exitStatus == 64 && !result.errors.contains("Unknown option"), "\(result)")

@@ -104,10 +104,14 @@ private struct UnknownOption {
     init?(in arguments: [String], of root: any ParsableCommand.Type, insteadOf text: String) {
         let (command, rest) = root.command(in: arguments)
         let words = rest.prefix { $0 != "--" }
-        // In a help text, the lines about options begin with their names.
-        let lines = command.helpMessage(columns: 500).matches(of: /(?m)^ +-.*/).map(\.0)
-        let known = Set(lines.flatMap { $0.matches(of: /--[a-z-]+/) }.map { String($0.0) })
-        func isUnknown(_ word: String) -> Bool { word.hasPrefix("--") && !known.contains(word.nameOfOption) }
+        // In a help text, the lines about options begin with their names: `-v, --verbose   Print more details.`
+        let options = command.helpMessage(columns: 500).matches(of: /(?m)^ +(-.*?)(?: {2}| <|$)/).map(\.1)
+        let known = Set(options.flatMap { $0.matches(of: /--?[A-Za-z][a-z-]*/) }.map { String($0.0) })
+        // A value may follow the letter of a short option. A number is no option.
+        func isUnknown(_ word: String) -> Bool {
+            if word.hasPrefix("--") { return !known.contains(word.nameOfOption) }
+            return word.contains(/^-[A-Za-z]/) && !known.contains(String(word.prefix(2)))
+        }
         let option: String?
         if text.hasPrefix("Error: Missing expected argument '<") {
             option = words.first(where: isUnknown)
@@ -117,7 +121,8 @@ private struct UnknownOption {
             option = nil
         }
         guard let option, let usage = text.range(of: "\nUsage: ") else { return nil }
-        let suggestion = option.nameOfOption.nearest(among: known.sorted(), name: \.self).map { ". Did you mean '\($0)'?" } ?? ""
+        let names = known.filter { $0.hasPrefix("--") }.sorted()
+        let suggestion = option.nameOfOption.nearest(among: names, name: \.self).map { ". Did you mean '\($0)'?" } ?? ""
         message = "Error: Unknown option '\(option)'\(suggestion)\(text[usage.lowerBound...])"
     }
 }

@@ -5,7 +5,7 @@ DESTDIR ?=
 KSSO = .build/debug/ksso
 # SwiftPM passes a package's traits to the compiler in the order of a set, which is another one in each process, and compiles everything again
 # if the order has changed: after each commit, for example. The variable makes the order constant. Programs and tests run without it.
-STEADY = SWIFT_DETERMINISTIC_HASHING=1
+STEADY_TRAITS = SWIFT_DETERMINISTIC_HASHING=1
 # Running all tests in parallel would start more KDCs than a small machine can run.
 TEST = swift test --disable-xctest --experimental-maximum-parallelization-width 6
 # A sanitizer may deadlock, so the run has a time limit. It takes half an hour on two cores.
@@ -20,15 +20,15 @@ packages:
 	@Scripts/install-packages
 
 build: packages
-	$(STEADY) swift build --product ksso
-	$(STEADY) swift build --product ksso-realm
+	$(STEADY_TRAITS) swift build --product ksso
+	$(STEADY_TRAITS) swift build --product ksso-realm
 
 demo: build
 	@Scripts/demo $(KSSO)
 
 # Builds everything once and runs all tests, including those with a real KDC and a real Apache.
 test: packages
-	$(STEADY) swift build --build-tests
+	$(STEADY_TRAITS) swift build --build-tests
 	$(TEST) --skip-build
 
 # The long checks: the package on a booted machine, fuzzers and sanitizers. Most need a separate build.
@@ -45,9 +45,9 @@ check: packages
 	$(MAKE) examples KSSO=.build/release/ksso
 	KSSO=.build/release/ksso Benchmarks/run instructions
 	Fuzzing/run 60
-	$(STEADY) swift build --build-tests --disable-xctest --sanitize=address --scratch-path .build-address
+	$(STEADY_TRAITS) swift build --build-tests --disable-xctest --sanitize=address --scratch-path .build-address
 	LSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/leak-sanitizer-suppressions" $(SANITIZED) --sanitize=address --scratch-path .build-address
-	$(STEADY) swift build --build-tests --disable-xctest --sanitize=thread --scratch-path .build-thread
+	$(STEADY_TRAITS) swift build --build-tests --disable-xctest --sanitize=thread --scratch-path .build-thread
 	TSAN_OPTIONS="suppressions=$(CURDIR)/Scripts/thread-sanitizer-suppressions" \
 	    $(SANITIZED) --sanitize=thread --scratch-path .build-thread
 
@@ -62,7 +62,7 @@ soak: programs
 docs:
 	@for target in $(DOCUMENTED); do \
 	    echo "==> documentation of $$target"; \
-	    $(STEADY) swift package generate-documentation --target $$target --warnings-as-errors >.build/documentation.log 2>&1 \
+	    $(STEADY_TRAITS) swift package generate-documentation --target $$target --warnings-as-errors >.build/documentation.log 2>&1 \
 	        || { cat .build/documentation.log; exit 1; }; \
 	done
 
@@ -76,8 +76,8 @@ programs:
 	@mkdir -p .build
 	Scripts/icu-data $(ICU_DATA)
 	version=$$(Scripts/version) && export KSSO_VERSION=$$version KSSO_ICU_DATA=$(ICU_DATA) && \
-	    $(STEADY) swift build -c release --product ksso $(RELEASE) && \
-	    $(STEADY) swift build -c release --product ksso-realm $(RELEASE)
+	    $(STEADY_TRAITS) swift build -c release --product ksso $(RELEASE) && \
+	    $(STEADY_TRAITS) swift build -c release --product ksso-realm $(RELEASE)
 
 # Builds nothing, so that root does not need Swift.
 install:

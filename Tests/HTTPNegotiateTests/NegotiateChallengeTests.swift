@@ -41,6 +41,11 @@ struct NegotiateChallengeTests {
         #expect(NegotiateChallenge.find(in: [field]) == .malformed("its Negotiate token is over 65536 bytes"))
     }
 
+    @Test(arguments: [(1, "Negotiate, 1 byte"), (2, "Negotiate, 2 bytes")])
+    func `a description has the size of the token`(count: Int, description: String) {
+        #expect(NegotiateCredentials(token: [UInt8](repeating: 0x60, count: count)).description == description)
+    }
+
     @Test func `credentials are never added to header compression tables`() {
         let headers = NegotiateCredentials(token: Array("foobar".utf8)).headers
         #expect(headers[.authorization] == "Negotiate Zm9vYmFy")

@@ -67,6 +67,21 @@ struct NegotiateExchangeTests {
         #expect(requests == (challenge == "Negotiate Zm9v" ? maximumLegs : 1))
     }
 
+    @Test(arguments: [(1, "after 1 request."), (2, "after 2 requests.")])
+    func `an exchange that is too long says how many requests were sent`(maximumLegs: Int, words: String) {
+        var exchange = NegotiateExchange(maximumLegs: maximumLegs)
+        var action = exchange.receive(status: 401, challenges: ["Negotiate"])
+        for _ in 0..<maximumLegs {
+            exchange.sent()
+            action = exchange.receive(status: 401, challenges: ["Negotiate Zm9v"])
+        }
+        guard case .fail(let error) = action else {
+            Issue.record("The exchange went on: \(action)")
+            return
+        }
+        #expect(error.message.contains(words), "\(error)")
+    }
+
     @Test func `messages contain the status, the setting and the schemes`() {
         var missing = NegotiateExchange()
         #expect(missing.receive(status: 401, challenges: ["Negotiate"]) == .begin)

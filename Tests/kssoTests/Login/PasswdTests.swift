@@ -23,6 +23,14 @@ private let options = TestRealmOptions(users: ["alice": "secret"], acceptsPasswo
         try await station.signIn(user, password: "fresh secret")
     }
 
+    @Test func `ksso passwd prints when the new password expires`() async throws {
+        try station.install(profile(data: ["pwExpireOverride: 30"]))
+        let user = try await realm.newUser()
+        let result = try await station.ksso("passwd", user, "--password-stdin", input: "secret\nfresh secret\n")
+        let words = result.output.wholeMatch(of: /The password of (\S+) was changed; the new one expires on .* \(29 d left\)\.\n/)
+        #expect(words?.1 == "\(user)@EXAMPLE.TEST", "\(result)")
+    }
+
     @Test func `ksso passwd prompts for the current password and twice for the new one`() async throws {
         let user = try await realm.newUser("-pwexpire yesterday")
         let transcript = try await Conversation.atTerminal("ksso passwd \(user); echo status=$?", on: station) { terminal in

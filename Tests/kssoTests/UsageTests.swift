@@ -79,6 +79,8 @@ struct UsageTests {
         ("realm rn", "rn", "run"), ("en", "en", "env"), ("realm kdc --nmber 2 stop", "--nmber", "--number"),
         ("realm kdc --relam X stop", "--relam", "--realm"), ("fetch --fial", "--fial", "--fail"),
         ("profile remove --systm", "--systm", "--system"), ("explain --jsno=1", "--jsno=1", "--json"),
+        ("logout --hlep", "--hlep", "--help"), ("configure git --uesr", "--uesr", "--user"), ("realm run --josn", "--josn", "--json"),
+        ("status --verion", "--verion", "--version"), ("login --vesrion", "--vesrion", "--version"), ("hlep", "hlep", "help"),
         ("help stauts", "stauts", "status"), ("help profile chekc", "chekc", "check"), ("profile chekc -h", "chekc", "check"),
     ])
     func `a usage error suggests the word that is probably meant`(command: String, words: String, meant: String) async throws {

@@ -20,10 +20,8 @@ package struct ParserMessage {
         let text = root.fullMessage(for: error)
         if status == .done {
             self.text = Self.endingWithExamples(text)
-        } else if let unknown = UnknownOption(in: arguments, of: root, insteadOf: text) {
-            self.text = unknown.message
         } else {
-            self.text = Self.suggesting(text, root, arguments)
+            self.text = UnknownOption(in: arguments, of: root, insteadOf: text)?.message ?? text
         }
     }
 
@@ -36,18 +34,6 @@ package struct ParserMessage {
 }
 
 extension ParserMessage {
-    /// Adds the option that an unknown one before a subcommand probably means. ArgumentParser does this only for other options.
-    private static func suggesting(_ text: String, _ root: any ParsableCommand.Type, _ arguments: [String]) -> String {
-        let (command, words) = root.command(in: arguments)
-        guard let word = words.first, word.hasPrefix("-"), !command.configuration.subcommands.isEmpty,
-            let name = word.nearest(among: ["--help", "--version"], name: \.self)
-        else { return text }
-        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        guard lines[0].contains("'\(word)'"), !lines[0].contains("Did you mean") else { return text }
-        lines[0] += ". Did you mean '\(name)'?"
-        return lines.joined(separator: "\n")
-    }
-
     /// Moves the examples, which are part of the description above the usage, to the end. Their lines are not wrapped, so that they can be
     /// copied.
     private static func endingWithExamples(_ help: String) -> String {
@@ -81,7 +67,8 @@ private struct UnknownSubcommand {
             let subcommands = command.configuration.subcommands
             guard !subcommands.isEmpty, !word.hasPrefix("-"), word != "help" else { return nil }
             guard let next = subcommands.first(where: { $0._commandName == word }) else {
-                let names = subcommands.filter { $0.configuration.shouldDisplay }.map { $0._commandName }
+                let shown = subcommands.filter { $0.configuration.shouldDisplay }.map { $0._commandName }
+                let names = path.count == 1 ? shown + ["help"] : shown
                 let suggestion = word.nearest(among: names, name: \.self).map { ". Did you mean '\($0)'?" } ?? ""
                 let name = path.joined(separator: " ")
                 message =
@@ -96,7 +83,8 @@ private struct UnknownSubcommand {
     }
 }
 
-/// An option that the command does not have. ArgumentParser complains about its value, or about an argument that is missing.
+/// An option that the command does not have. ArgumentParser may complain about its value, or about an argument that is missing, and it does
+/// not suggest every option.
 private struct UnknownOption {
     /// The error and the usage of the command.
     let message: String
@@ -106,14 +94,16 @@ private struct UnknownOption {
         let words = rest.prefix { $0 != "--" }
         // In a help text, the lines about options begin with their names: `-v, --verbose   Print more details.`
         let options = command.helpMessage(columns: 500).matches(of: /(?m)^ +(-.*?)(?: {2}| <|$)/).map(\.1)
-        let known = Set(options.flatMap { $0.matches(of: /--?[A-Za-z][a-z-]*/) }.map { String($0.0) })
+        let known = Set(options.flatMap { $0.matches(of: /--?[A-Za-z][a-z-]*/) }.map { String($0.0) } + ["--version"])
         // A value may follow the letter of a short option. A number is no option.
         func isUnknown(_ word: String) -> Bool {
             if word.hasPrefix("--") { return !known.contains(word.nameOfOption) }
             return word.contains(/^-[A-Za-z]/) && !known.contains(String(word.prefix(2)))
         }
         let option: String?
-        if text.hasPrefix("Error: Missing expected argument '<") {
+        if let word = text.prefixMatch(of: /Error: Unknown option '([^'\n]*)'/)?.1 {
+            option = String(word)
+        } else if text.hasPrefix("Error: Missing expected argument '<") {
             option = words.first(where: isUnknown)
         } else if let value = text.prefixMatch(of: /Error: The value '(.*)' is invalid for '</)?.1 {
             option = zip(words, words.dropFirst()).first { isUnknown($0.0) && $0.1 == value }?.0

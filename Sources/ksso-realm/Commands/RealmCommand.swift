@@ -121,8 +121,7 @@ struct RealmCommand: AsyncParsableCommand {
 
         func validate() throws {
             if let option = offset.first(where: { $0.hasPrefix("--") && $0 != "--" }) {
-                let meant = String(option.prefix { $0 != "=" }).nearest(among: ["--realm", "--help", "--version"], name: \.self)
-                throw ValidationError("Unknown option '\(option)'" + (meant.map { ". Did you mean '\($0)'?" } ?? ""))
+                throw ValidationError("Unknown option '\(option)'")
             }
             if parsed == nil { throw ValidationError(ClockOffsetArgument.form) }
         }

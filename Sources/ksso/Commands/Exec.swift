@@ -45,9 +45,7 @@ struct Exec: AsyncParsableCommand {
         switch words.first {
         case "-h", "--help", "--version": return
         case let word? where word.hasPrefix("-") && word != "--":
-            let options = ["--file", "--profile", "--verbose", "--help", "--version"]
-            let meant = String(word.prefix { $0 != "=" }).nearest(among: options, name: \.self)
-            throw ValidationError("Unknown option '\(word)'" + (meant.map { ". Did you mean '\($0)'?" } ?? ""))
+            throw ValidationError("Unknown option '\(word)'")
         default: break
         }
         if command.isEmpty { throw ValidationError("a command is required: ksso exec COMMAND…") }

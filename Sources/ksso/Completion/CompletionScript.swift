@@ -20,7 +20,7 @@ struct CompletionScript {
         return switch shell {
         case .bash: Self.bash(generated)
         case .zsh: Self.zsh(generated)
-        case .fish: generated + "\n" + Self.fishCommands
+        case .fish: Self.fish(generated)
         default: generated
         }
     }
@@ -45,8 +45,18 @@ struct CompletionScript {
             + "else { \(completion) }}"
     }
 
-    /// Completes the commands of `ksso exec` and `ksso realm run` with fish's own completions for them.
-    private static let fishCommands = """
+    /// The generated function for files with some suffixes does not expand `~` and variables.
+    private static func fish(_ generated: String) -> String {
+        let files = /\(set -l exts \\'mobileconfig\\'.*?\(commandline -t\) \\'\\'\)/
+        return generated.replacing(files, with: "(__ksso_profiles)") + "\n" + fishFunctions
+    }
+
+    /// Completes profiles, and the commands of `ksso exec` and `ksso realm run` with fish's own completions for them.
+    private static let fishFunctions = #"""
+        function __ksso_profiles
+            complete -C "'' $(commandline -ct)" | string match -r '^.*(?:/|\.(?:mobileconfig|yaml|yml))(?:\t.*)?$'
+        end
+
         function __ksso_words_after -a place
             set -l words (commandline -opc)
             complete -C (string join ' ' -- (string escape -- $words[$place..-1]) (commandline -ct))
@@ -77,7 +87,7 @@ struct CompletionScript {
         complete -c 'ksso' -n 'test "$(commandline -opc)[2]" = exec' -fka '(__ksso_exec_command)'
         complete -c 'ksso' -n 'test "$(commandline -opc)[2]" = realm; and contains -- -- (commandline -opc)' \
             -fka '(__ksso_words_after (math (contains -i -- -- (commandline -opc)) + 1))'
-        """
+        """#
 
     private static func bash(_ generated: String) -> String {
         generated.replacing("complete -o filenames -F _ksso ksso", with: bashEntry)
@@ -166,6 +176,8 @@ struct CompletionScript {
             fi
 
             COMPREPLY=("${COMPREPLY[@]#"${kept}"}")
+            # A value follows: error=29.
+            [[ ${#COMPREPLY[@]} -ne 1 || "${COMPREPLY[0]}" != *= ]] || compopt -o nospace 2>/dev/null
             # bash would write the @ of a principal as \@, and a slash after a subcommand if a folder has the same name.
             ((are_files)) || [[ "${words[1]-}" == realm && "${words[current - 1]-}" == -* && -e "${COMPREPLY[0]-}" ]] || compopt +o filenames 2>/dev/null
         }

@@ -136,6 +136,30 @@ struct BashCompletionTests {
         #expect(FileManager.default.fileExists(atPath: "\(station.directory)/plain") != areFiles)
     }
 
+    @Test(arguments: [("realm fault er", true), ("realm run --fault de", true), ("realm fault dr", false), ("realm fault ", false)])
+    func `bash writes no space between a fault and its value`(words: String, needsValue: Bool) async throws {
+        let options = "compopt() { [[ $* != *'-o nospace'* ]] || touch attached; }"
+        _ = try await candidates("ksso \(words)", shell: options)
+        #expect(FileManager.default.fileExists(atPath: "\(station.directory)/attached") == needsValue)
+    }
+
+    /// Without a terminal, fish does not apply the script's completions to a line, so that its function is called with the word.
+    @Test(.enabled(if: StockProgram.isInstalled("fish"), "fish is missing: package fish"))
+    func `fish completes profiles below ~ and variables`() async throws {
+        for name in ["corp.yaml", "corp.txt"] { try station.write("", to: name) }
+        let script = """
+            ksso --generate-completion-script fish | source
+            complete -c ksso | string match -q "*set -l exts*"; and echo generated
+            set -gx FOLDER $HOME
+            for word in '~/cor' '$FOLDER/cor'
+                function commandline --inherit-variable word; echo $word; end
+                __ksso_profiles
+            end
+            """
+        let result = try await station.run(["fish", "--no-config", "-c", script], environment: ["HOME": station.directory])
+        #expect(result.output == "~/corp.yaml\n$FOLDER/corp.yaml\n", "\(result)")
+    }
+
     @Test(.enabled(if: StockProgram.isInstalled("fish"), "fish is missing: package fish"))
     func `fish completes the commands of ksso exec and ksso realm run`() async throws {
         func candidates(_ line: String) async throws -> [String] {

@@ -45,6 +45,12 @@ import Testing
         #expect(sentences.allSatisfy { !$0.contains("(A") && !$0.contains("\u{FFFD}") })
     }
 
+    @Test func `a length of one is one character`() {
+        let rules = PasswordRules(minimumLength: 1)
+        #expect(rules.requirements == "The new password requires at least 1 character.")
+        #expect(rules.violations(of: [UInt8](), accountName: "alice") == ["It requires at least 1 character."])
+    }
+
     @Test func `the requirements text is used if neither length nor complexity is set`() {
         #expect(PasswordRules().requirements == nil)
         #expect(PasswordRules(requirementsText: "Be kind.").requirements == "Be kind.")

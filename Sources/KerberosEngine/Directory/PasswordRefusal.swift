@@ -19,7 +19,7 @@ extension AccountReadings {
             unsafe rules.violations(of: $0, accountName: principal.components.joined(separator: "/"))
         }
         if let earliest = rules.earliestChange(after: record.account.passwordChanged), earliest > options.clock() {
-            violations.append("It was changed recently, and can be changed again after \(earliest.localText).")
+            violations.append("It was changed recently, and can be changed again after \(earliest.localTextWithTimeLeft).")
         } else if violations.isEmpty, let history = rules.history, history > 0 {
             violations.append("It may be one of the last \(quantity(history, "password")).")
         }

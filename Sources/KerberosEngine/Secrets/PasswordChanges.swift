@@ -136,7 +136,7 @@ final class PasswordChanges: Sendable {
         }
         let changed = try await store.read().sessions(of: principal).compactMap(\.passwordChanged).max()
         if let earliest = rules.earliestChange(changed: changed), options.clock() < earliest {
-            let sentence = "the password was changed recently. It can be changed again after \(earliest.localText)."
+            let sentence = "the password was changed recently. It can be changed again after \(earliest.localTextWithTimeLeft)."
             throw .passwordRefused(principal, sentence)
         }
         return principal

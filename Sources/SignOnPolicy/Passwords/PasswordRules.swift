@@ -95,11 +95,13 @@ extension PasswordRules {
 }
 
 extension PasswordRules {
+    private static func characters(_ count: Int) -> String { count == 1 ? "1 character" : "\(count) characters" }
+
     /// The requirements for a new password, in a sentence to show before the prompt; nil if unknown.
     public var requirements: String? {
         guard minimumLength != nil || requiresComplexity else { return requirementsText }
         var parts: [String] = []
-        if let minimumLength { parts.append("at least \(minimumLength) characters") }
+        if let minimumLength { parts.append("at least \(Self.characters(minimumLength))") }
         if requiresComplexity {
             parts.append("three of: uppercase letters, lowercase letters, digits, other characters, letters of scripts without case")
             parts.append("no part of your name")
@@ -120,7 +122,7 @@ extension PasswordRules {
     ) -> [String] {
         var sentences: [String] = []
         let length = PasswordScalars(password).reduce(into: 0) { count, _ in count += 1 }
-        if let minimumLength, length < minimumLength { sentences.append("It requires at least \(minimumLength) characters.") }
+        if let minimumLength, length < minimumLength { sentences.append("It requires at least \(Self.characters(minimumLength)).") }
         guard requiresComplexity else { return sentences }
         if Set(PasswordScalars(password).map(CharacterClass.init)).count < 3 {
             sentences.append(

@@ -48,9 +48,14 @@ public struct ProfileSignature: Sendable, Hashable {
 }
 
 extension ProfileSignature: CustomStringConvertible {
-    /// Signers and trust on one line.
-    public var description: String {
-        let names = signers.map { "\($0.subject), issued by \($0.issuer), until \($0.validUntil.localText)" }
+    /// Signers and trust on one line. It is the same at any time, because the agent compares warnings that contain it.
+    public var description: String { text(\.localText) }
+
+    /// Signers, the time left until their certificates expire, and trust on one line.
+    package var textWithTimeLeft: String { text(\.localTextWithTimeLeft) }
+
+    private func text(_ end: (Date) -> String) -> String {
+        let names = signers.map { "\($0.subject), issued by \($0.issuer), until \(end($0.validUntil))" }
         return "signed by \(names.joined(separator: "; and by ")): \(trust)"
     }
 }

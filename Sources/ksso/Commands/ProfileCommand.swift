@@ -63,7 +63,7 @@ struct ProfileCommand: AsyncParsableCommand {
                 let path = row.path.description.padding(toLength: width, withPad: " ", startingAt: 0)
                 Console.print("\(row.verdict.isError ? "!" : " ") \(path)  \(row.verdict)")
             }
-            if let signature = report.signature { Console.print("  \(signature)") }
+            if let signature = report.signature { Console.print("  \(signature.textWithTimeLeft)") }
             if let refusal = report.refusal { Console.print("! \(refusal.reason)") }
             for ignored in report.ignoredPayloads { Console.print("  \(ignored)") }
             for remark in report.advice { Console.print("\(remark.severity == .error ? "!" : " ") \(remark)") }
@@ -98,7 +98,7 @@ struct ProfileCommand: AsyncParsableCommand {
                 if json { return try Console.printJSON(ProfileShowDocument(sso)) }
                 for profile in sso.profiles {
                     for configuration in profile.configurations { show(configuration) }
-                    if let signature = profile.signature { Console.print("    \(signature)") }
+                    if let signature = profile.signature { Console.print("    \(signature.textWithTimeLeft)") }
                 }
                 if sso.profiles.isEmpty {
                     let isRejected = sso.warnings.contains { $0.code == .rejected }

@@ -50,7 +50,7 @@ struct BashCompletionTests {
     @Test func `principals are those of the sessions and profiles`() async throws {
         try await station.signIn()
         #expect(try await candidates("ksso login ") == ["alice@EXAMPLE.TEST", "carol@EXAMPLE.TEST"])
-        #expect(try await candidates("ksso passwd c") == ["carol@EXAMPLE.TEST"])
+        for command in ["passwd", "agent run --principal"] { #expect(try await candidates("ksso \(command) c") == ["carol@EXAMPLE.TEST"]) }
         for command in ["logout", "refresh", "switch"] { #expect(try await candidates("ksso \(command) ") == ["alice@EXAMPLE.TEST"]) }
         // bash replaces only what begins at the @.
         #expect(try await candidates("ksso switch alice@EX") == ["@EXAMPLE.TEST"])

@@ -45,7 +45,7 @@ struct AgentRun: AsyncParsableCommand {
         completion: .file()
     )
     var keytab: String?
-    @Option(help: "Use this principal's key from the keytab; by default the first one's.")
+    @Option(help: "Use this principal's key from the keytab; by default the first one's.", completion: .principal)
     var principal: String?
     @Option(
         help: "Exit after this much idle time, such as 1h. Tickets are kept for the next start.",

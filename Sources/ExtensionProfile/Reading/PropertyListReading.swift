@@ -7,7 +7,7 @@ extension ProfileValue {
 
     /// Parses an XML or binary property list.
     ///
-    /// Throws a ``ProfileError`` with code `malformed` that contains the parser's message.
+    /// Throws a ``ProfileError`` with code `malformed` that contains the reason or the parser's message.
     public init(propertyList data: Data, source: String) throws(ProfileError) {
         let checked = data.starts(with: Array("bplist".utf8)) ? try Self.checkedBinary(data, source) : try Self.checkedXML(data, source)
         do {

@@ -51,6 +51,7 @@ struct XMLPropertyListOutline {
         return nil
     }
 
+    /// Why a file must not be parsed.
     enum Fault {
         /// The text does not begin with a tag.
         case notXML

@@ -27,15 +27,15 @@ package enum ProxyProbe: Sendable, Hashable {
         }
         guard let stream = connection else { return .absent }
         defer { stream.close() }
+        // Before the program can answer and end. Only the owner of a listener on this machine is known.
+        guard let address = stream.channel.remoteAddress.flatMap({ TCPSocketName($0) }) else { return .otherProgram }
+        let user = address.isLoopback ? TCPSocketTable.listenerUserID(at: address) : PeerUser.own
         do {
             try await stream.write(Array("GET / HTTP/1.1\r\nHost: \(server)\r\nConnection: close\r\n\r\n".utf8))
             guard let bytes = try await stream.head(maximumSize: 16_384, within: time) else { return .otherProgram }
             let head = try HeadParser.response(bytes)
             guard head.fields.contains(ProxyFailure.fieldName) else { return .otherProgram }
             if head.status == 403 { return .refusing }
-            // Only the owner of a listener on this machine is known.
-            guard let server = stream.channel.remoteAddress.flatMap({ TCPSocketName($0) }), server.isLoopback else { return .serving }
-            let user = TCPSocketTable.listenerUserID(at: server)
             return user == PeerUser.own || user == 0 ? .serving : .foreign(userID: user)
         } catch {
             return .otherProgram

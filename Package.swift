@@ -234,7 +234,7 @@ let package = Package(
                 "SystemSupport", "SignOnPolicy", "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos", "KerberosEngine",
                 "KerberosTesting", .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
-            ] + nio("NIOCore", "NIOHTTP1", "NIOPosix"),
+            ] + nio("NIOCore", "NIOHTTP1", "NIOPosix", "NIOWebSocket"),
             path: "Tests/TestSupport",
             swiftSettings: settings
         ),

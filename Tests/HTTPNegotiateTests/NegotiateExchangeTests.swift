@@ -16,6 +16,7 @@ struct NegotiateExchangeTests {
         let name: String
         let challenger: Challenger?
         let opensTunnel: Bool?
+        let upgradesOverTLS: Bool?
         let maximumLegs: Int?
         let mutual: String?
         let steps: [Step]
@@ -31,6 +32,7 @@ struct NegotiateExchangeTests {
         var exchange = NegotiateExchange(
             challenger: vector.challenger ?? .origin,
             opensTunnel: vector.opensTunnel ?? false,
+            upgradesOverTLS: vector.upgradesOverTLS ?? false,
             maximumLegs: vector.maximumLegs ?? 4,
             mutualAuthentication: mutual
         )

@@ -70,6 +70,10 @@ public struct NegotiateExchange: Sendable {
     /// `200 Connection established`, and what the tunnel carries is protected from its end to end, by TLS. A token that the proxy does send
     /// must be valid.
     public let opensTunnel: Bool
+    /// Whether the request asks an https server for another protocol, such as that of a WebSocket. `101 Switching Protocols` then needs no
+    /// proof even if one is required: Apache sends none of its modules' fields with it, and TLS has authenticated the server. A token that
+    /// the server does send must be valid.
+    public let upgradesOverTLS: Bool
     /// The maximum number of requests with an `Authorization` or `Proxy-Authorization` field.
     public let maximumLegs: Int
     /// Whether the server must authenticate itself.
@@ -86,17 +90,20 @@ public struct NegotiateExchange: Sendable {
     /// - Parameters:
     ///   - challenger: The sender of the challenge: the origin server or a proxy.
     ///   - opensTunnel: Whether the request is a CONNECT; see ``opensTunnel``.
+    ///   - upgradesOverTLS: Whether the request asks an https server for another protocol; see ``upgradesOverTLS``.
     ///   - maximumLegs: The maximum number of requests with our field, at least 1; Kerberos needs one.
     ///   - mutualAuthentication: Whether the server must authenticate itself; nil is `required` for an origin server, and `optional` for a
     ///     proxy, because proxies send no proof.
     public init(
         challenger: Challenger = .origin,
         opensTunnel: Bool = false,
+        upgradesOverTLS: Bool = false,
         maximumLegs: Int = 4,
         mutualAuthentication: MutualAuthentication? = nil
     ) {
         self.challenger = challenger
         self.opensTunnel = challenger == .proxy && opensTunnel
+        self.upgradesOverTLS = challenger == .origin && upgradesOverTLS
         self.maximumLegs = max(maximumLegs, 1)
         self.mutualAuthentication = mutualAuthentication ?? (challenger == .proxy ? .optional : .required)
     }
@@ -104,7 +111,7 @@ public struct NegotiateExchange: Sendable {
     /// Evaluates a response.
     ///
     /// - Parameters:
-    ///   - status: The status code of a final response, not of an interim one (1xx).
+    ///   - status: The status code of a final response, or 101, but not of an interim response (other 1xx).
     ///   - fieldValues: The values of its `WWW-Authenticate` lines, in order; of a proxy, those of `Proxy-Authenticate`, and then those of
     ///     `Proxy-Authentication-Info` unless the status is 407.
     public mutating func receive(status: Int, challenges fieldValues: [String]) -> Action {
@@ -222,7 +229,8 @@ extension NegotiateExchange {
         }
         // A public page: the server had no reason to evaluate the token, and authenticates itself neither with nor without it.
         guard !isUnasked else { return .deliver(.unauthenticated) }
-        guard mutualAuthentication == .required, !(opensTunnel && 200..<300 ~= status) else { return .deliver(.authenticated) }
+        let mayOmitProof = opensTunnel && 200..<300 ~= status || upgradesOverTLS && status == 101
+        guard mutualAuthentication == .required, !mayOmitProof else { return .deliver(.authenticated) }
         let cause = challenger == .proxy ? "." : "; a proxy may have dropped the token."
         let message =
             "\(subject) answered \(status) without the token for mutual authentication\(cause) "

@@ -146,6 +146,7 @@ extension NegotiatingCall {
 
     private func exchange(for target: Target) -> NegotiateExchange {
         NegotiateExchange(
+            upgradesOverTLS: target.origin.scheme == .https && target.request.asksForUpgrade,
             maximumLegs: settings.options.maximumLegs,
             mutualAuthentication: settings.options.mutualAuthentication ?? target.plan?.mutualAuthentication ?? .required
         )

@@ -50,6 +50,8 @@ package protocol NegotiableRequest: Sendable {
     var fields: HTTPFields { get }
     /// Whether it can be sent a second time.
     var isReplayable: Bool { get }
+    /// Whether it asks for another protocol on its connection (RFC 9110 section 7.8).
+    var asksForUpgrade: Bool { get }
 
     func hasField(_ name: String) -> Bool
     mutating func removeField(_ name: String)
@@ -60,6 +62,11 @@ package protocol NegotiableRequest: Sendable {
     ///
     /// Throws `bodyNotReplayable` beyond the limit, or what the body itself throws.
     mutating func makeReplayable(upTo limit: Int, for origin: Origin) async throws
+}
+
+extension NegotiableRequest {
+    /// False, because only the local proxy forwards such requests.
+    package var asksForUpgrade: Bool { false }
 }
 
 /// A client library's response, with the parts that an exchange requires.

@@ -90,7 +90,12 @@ struct ApacheConfiguration {
     }
 
     private var content: ServedContent {
-        ServedContent(files: options.files, repositories: options.repositories, directory: directory)
+        ServedContent(
+            files: options.files,
+            repositories: options.repositories,
+            webSocketPort: options.webSocketPort,
+            directory: directory
+        )
     }
 
     private func keytab() async throws -> String {
@@ -140,7 +145,7 @@ extension ApacheConfiguration {
         <LocationMatch "^/(hello|other)$">
             SetOutputFilter INCLUDES
         </LocationMatch>
-        <LocationMatch "^/((hello|other)$|files/|git/)">
+        <LocationMatch "^/((hello|other|socket)$|files/|git/)">
             \(protection)
         </LocationMatch>
 

@@ -95,6 +95,8 @@ public struct ProtectedWebServerOptions: Sendable {
     /// The names of empty git repositories, which git-http-backend serves: `/git/NAME.git` requires Kerberos, `/open/git/NAME.git`
     /// does not.
     package var repositories: [String] = []
+    /// The port of a WebSocket server on 127.0.0.1; nil without one. `/socket` forwards to it and requires Kerberos.
+    package var webSocketPort: Int?
 
     /// Creates options; each has a default.
     public init(

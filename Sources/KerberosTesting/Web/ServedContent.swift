@@ -1,6 +1,6 @@
 import Foundation
 
-/// Files and git repositories that a test web server offers in addition to its pages, each with and without Kerberos.
+/// Files, git repositories and a WebSocket that a test web server offers in addition to its pages.
 struct ServedContent {
     /// The CGI program of git, where Debian installs it.
     static let gitBackend = "/usr/lib/git-core/git-http-backend"
@@ -8,11 +8,16 @@ struct ServedContent {
     /// The folder to copy; nil without files.
     let files: String?
     let repositories: [String]
+    /// The port of a WebSocket server on 127.0.0.1; nil without one.
+    let webSocketPort: Int?
     /// The server's folder.
     let directory: String
 
     /// The modules that ``directives`` require.
-    var modules: [String] { (files == nil ? [] : ["dir"]) + (repositories.isEmpty ? [] : ["cgi", "env"]) }
+    var modules: [String] {
+        (files == nil ? [] : ["dir"]) + (repositories.isEmpty ? [] : ["cgi", "env"])
+            + (webSocketPort == nil ? [] : ["proxy", "proxy_http"])
+    }
 
     /// Copies the files and creates the repositories.
     func write(with realm: TestRealm) async throws {
@@ -28,7 +33,10 @@ struct ServedContent {
     }
 
     /// The directives of Apache's configuration.
-    var directives: String { [files == nil ? "" : fileDirectives, repositories.isEmpty ? "" : gitDirectives].joined(separator: "\n") }
+    var directives: String {
+        let socket = webSocketPort.map { "ProxyPassMatch \"^/socket$\" \"http://127.0.0.1:\($0)/\" upgrade=websocket" }
+        return [files == nil ? "" : fileDirectives, repositories.isEmpty ? "" : gitDirectives, socket ?? ""].joined(separator: "\n")
+    }
 
     private var fileDirectives: String {
         """

@@ -72,6 +72,8 @@ struct ForwardRequest: NegotiableRequest {
 
     var isReplayable: Bool { body?.isReplayable ?? true }
 
+    var asksForUpgrade: Bool { upgrade != nil }
+
     /// Whether it may be sent again although the server may have received it (RFC 9110 section 9.2.2).
     var isRepeatable: Bool {
         isReplayable && ["GET", "HEAD", "OPTIONS", "PUT", "DELETE"].contains(methodName) && upgrade == nil

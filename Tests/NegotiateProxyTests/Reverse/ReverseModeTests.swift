@@ -224,6 +224,30 @@ struct ReverseModeTests {
         }
     }
 
+    /// Apache sends no proof of its identity with 101, so that TLS alone authenticates it.
+    @Test(.timeLimit(.minutes(5)), arguments: [(true, false), (false, false), (false, true)])
+    func `a WebSocket of Apache is opened over TLS, or with an exception`(usesTLS: Bool, mayOmitProof: Bool) async throws {
+        let sso = try await realm.signedInExtension(unproven: mayOmitProof ? ["localhost"] : [])
+        try await QuestioningServer.run { socket in
+            var options = ProtectedWebServerOptions(usesTLS: usesTLS)
+            options.webSocketPort = socket.port
+            try await withProtectedWebServer(realm: realm, options) { server in
+                let trusted = usesTLS ? server.certificatePath : nil
+                try await whileForwarding(to: server.url, trusting: trusted, credentials: sso) { proxy in
+                    let outcome: String?
+                    do {
+                        outcome = try await AnsweringClient.run(port: proxy.port, path: "/socket", answer: { "I heard: \($0)" }) {
+                            await socket.answers.first { _ in true }
+                        }
+                    } catch let refusal as Refusal {
+                        outcome = "\(refusal.status)"
+                    }
+                    #expect(outcome == (usesTLS || mayOmitProof ? "I heard: \(QuestioningServer.question)" : "502"))
+                }
+            }
+        }
+    }
+
     /// Without the end of TLS, an attacker may have removed the rest of the body (RFC 9112 section 9.8).
     @Test(arguments: ["", "Content-Length: 9\r\n", "Transfer-Encoding: chunked\r\n"])
     func `a body that ends without the end of TLS is incomplete for the client too`(framing: String) async throws {

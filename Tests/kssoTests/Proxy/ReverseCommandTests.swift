@@ -92,6 +92,36 @@ struct ReverseCommandTests {
         }
     }
 
+    /// The page opens a WebSocket and answers the server's question.
+    @Test(.enabled(if: StockProgram.isInstalled("chromium"), "chromium is not installed"), .timeLimit(.minutes(5)))
+    func `Chromium opens a WebSocket of an https server`() async throws {
+        try station.install(profile())
+        try await station.signIn()
+        let page = """
+            <!DOCTYPE html><title>socket</title><script>
+            const socket = new WebSocket(location.origin.replace("http", "ws") + "/socket");
+            socket.onmessage = message => socket.send("I heard: " + message.data);
+            </script>
+            """
+        try FileManager.default.createDirectory(atPath: "\(station.directory)/site", withIntermediateDirectories: false)
+        try station.write(page, to: "site/index.html")
+        try await QuestioningServer.run { socket in
+            var options = ProtectedWebServerOptions(usesTLS: true)
+            options.files = "\(station.directory)/site"
+            options.webSocketPort = socket.port
+            try await withProtectedWebServer(realm: station.realm, options) { server in
+                _ = try await whileForwarding(to: server.url, ["--cacert", server.certificatePath]) { url in
+                    let arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--user-data-dir=\(station.directory)/chromium"]
+                    // Without a command that ends it, the browser shows the page until it is stopped.
+                    _ = try await withDaemon(["chromium"] + arguments + ["\(url)/files/"], on: station, isReady: { _ in }) {
+                        let answer = await socket.answers.first { _ in true }
+                        #expect(answer == "I heard: \(QuestioningServer.question)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test(
         arguments: [
             (

@@ -92,6 +92,7 @@ extension NegotiatingCall {
                 )
             }
             guard target.request.isReplayable else {
+                memory.noteLateChallenge(target.origin, channelBindings: bindings, isMultiplexed: response.isMultiplexed)
                 let message = "\(target.origin) asks for a ticket, but the body cannot be sent again. Pass a closure that creates the body."
                 throw AuthorizationError(.bodyNotReplayable, message)
             }

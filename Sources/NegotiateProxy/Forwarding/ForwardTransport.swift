@@ -99,7 +99,8 @@ struct ForwardTransport: NegotiateTransport {
         -> ForwardResponse
     {
         guard case .upstream(let server) = first.route else {
-            let head = try await exchange(request, over: first, mayBeRepeated: request.mayBeRepeated, proxyAuthorization: nil)
+            let time = continueTime(for: request, mayBeRepeated: request.mayBeRepeated, holder)
+            let head = try await exchange(request, over: first, continueTime: time, proxyAuthorization: nil)
             guard head.status != Challenger.proxy.status else {
                 first.stream.close()
                 throw ProxyFailure(502, "\(request.origin) answered 407, which only a proxy may answer. Report it to its administrator.")
@@ -112,12 +113,12 @@ struct ForwardTransport: NegotiateTransport {
         }
         var authentication = UpstreamAuthentication(server, context, client: connector.dialer.user, opensTunnel: false)
         if authentication.isCovered { try await request.body?.buffer(upTo: context.limits.replayableBody) }
-        let mayBeRepeated = request.mayBeRepeated || authentication.isCovered
+        let time = continueTime(for: request, mayBeRepeated: request.mayBeRepeated || authentication.isCovered, holder)
         let passes = context.passesProxyAuthorization(to: server)
         var (connection, value) = (first, passes ? request.proxyAuthorization : nil)
         if let value { connection.proxyUser = Self.proxyUser(value) }
         while true {
-            let head = try await exchange(request, over: connection, mayBeRepeated: mayBeRepeated, proxyAuthorization: value)
+            let head = try await exchange(request, over: connection, continueTime: time, proxyAuthorization: value)
             let step: UpstreamAuthentication.Step
             do { step = try await authentication.receive(head) } catch {
                 connection.stream.close()
@@ -163,24 +164,30 @@ struct ForwardTransport: NegotiateTransport {
             + "(Proxy-Support: Session-Based-Authentication). Ask its administrator, or list the host in NoProxy."
     }
 
+    /// How long the body waits for 100 (Continue) or a challenge; nil if it is in memory or may be sent at once.
+    private func continueTime(for request: ForwardRequest, mayBeRepeated: Bool, _ holder: ForwardConnection) -> Duration? {
+        guard let body = request.body, body.whole == nil, mayBeRepeated || body.isAwaited else { return nil }
+        // A request with a ticket is not challenged again.
+        let mayBeChallenged = holder.identity == nil && context.memory.challengesLate(request.origin)
+        return mayBeChallenged ? context.limits.lateContinueTime : context.limits.continueTime
+    }
+
     /// Sends one request over one connection.
     private func exchange(
         _ request: ForwardRequest,
         over connection: OutgoingConnection,
-        mayBeRepeated: Bool,
+        continueTime: Duration?,
         proxyAuthorization: String?
     ) async throws -> ResponseHead {
-        let isStreamed = request.body.map { $0.whole == nil } ?? false
-        let awaitsContinue = isStreamed && (mayBeRepeated || request.body?.isAwaited == true)
         let head = request.head(
             by: connection.route,
             via: context.name(for: connection.route, to: request.origin),
-            expectsContinue: awaitsContinue,
+            expectsContinue: continueTime != nil,
             proxyAuthorization: proxyAuthorization
         )
         let isNew = !connection.hasServed
         do {
-            let response = try await connection.send(head, body: request.body, awaitsContinue: awaitsContinue) { head in
+            let response = try await connection.send(head, body: request.body, continueTime: continueTime) { head in
                 if head.status != 100 { try await interim(head) }
             }
             if isNew, case .upstream(let server) = connection.route { await connector.dialer.report(server, isEstablished: true) }

@@ -269,7 +269,8 @@ extension ProxyFailure {
         case .bodyNotReplayable:
             self.init(
                 502,
-                "\(origin) asks for a ticket after it has read the request's body, which cannot be sent again. Repeat the request."
+                "\(origin) asked for a ticket after the request's body was sent, which cannot be sent again. Repeat the request: the "
+                    + "body will wait longer for the challenge. If that fails too, list the host in PreemptiveHosts of the profile."
             )
         default: self.init(502, error.message)
         }

@@ -81,13 +81,13 @@ final class OutgoingConnection: Sendable {
     /// Sends a request, and returns the head of the final response. Then ``part()`` returns its body.
     ///
     /// - Parameters:
-    ///   - awaitsContinue: Whether a streamed body is sent only after 100 (Continue) or some time.
+    ///   - continueTime: How long a streamed body waits for 100 (Continue); nil if it does not wait.
     ///   - limit: How long to wait for the head if that is less than for every response.
     ///   - interim: Called with interim responses (1xx).
     func send(
         _ head: RequestHead,
         body: RequestBody?,
-        awaitsContinue: Bool,
+        continueTime: Duration?,
         within limit: Duration? = nil,
         interim: (ResponseHead) async throws -> Void = { _ in }
     ) async throws -> ResponseHead {
@@ -101,7 +101,7 @@ final class OutgoingConnection: Sendable {
         guard body.isReplayable else { throw RequestBody.wasSent }
         try await stream.write(bytes)
         let start = stream.channel.eventLoop.makePromise(of: Bool.self)
-        let timer = stream.channel.eventLoop.scheduleTask(in: awaitsContinue ? TimeAmount(limits.continueTime) : .zero) {
+        let timer = stream.channel.eventLoop.scheduleTask(in: continueTime.map { TimeAmount($0) } ?? .zero) {
             start.succeed(true)
         }
         defer {

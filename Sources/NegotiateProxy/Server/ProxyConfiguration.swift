@@ -42,6 +42,8 @@ package struct ProxyConfiguration: Sendable {
         package var failoverTime = Duration.seconds(30)
         /// How long to wait for 100 (Continue) before a body is sent without it.
         package var continueTime = Duration.seconds(1)
+        /// The same, if the web server challenged too late before and the request has no ticket.
+        package var lateContinueTime = Duration.seconds(10)
         /// How long open requests and tunnels have when the proxy stops.
         package var gracePeriod = Duration.seconds(3)
 

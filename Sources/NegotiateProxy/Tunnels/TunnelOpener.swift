@@ -50,7 +50,7 @@ struct TunnelOpener: Sendable {
             let step: UpstreamAuthentication.Step
             do {
                 let isFirst = !first.hasServed
-                response = try await connection.send(head, body: nil, awaitsContinue: false, within: isFirst ? limit : nil)
+                response = try await connection.send(head, body: nil, continueTime: nil, within: isFirst ? limit : nil)
                 if isFirst { await dialer.report(server, isEstablished: true) }
                 step = try await authentication.receive(response)
             } catch {

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPNegotiate
+import SignOnPolicy
 import Synchronization
 import TestSupport
 import Testing
@@ -110,6 +111,56 @@ import Testing
                 try await curl(["-x", proxy.url, "--data-binary", String(repeating: "x", count: 100_000), "http://127.0.0.1:\(port)/"])
             }
             #expect(reply == "hello 100000")
+        }
+    }
+
+    /// The first request is challenged after its body, and the second before it, but not at once.
+    @Test func `after a challenge that came too late for a long body, the next body waits longer for it`() async throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "ksso-body-\(UUID().uuidString)")
+        try Data(repeating: 0x78, count: 200_000).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let heads = Mutex(0)
+        try await ScriptedServer.run(
+            Self.origin,
+            early: { request in
+                let count = heads.withLock { count in
+                    count += 1
+                    return count
+                }
+                return count == 2 ? .closing(401, [("WWW-Authenticate", "Negotiate")], body: "who are you?") : nil
+            }
+        ) { server in
+            let url = "http://localhost:\(server.port)/"
+            let replies = try await withProxy {
+                $0.limits.continueTime = .zero
+                $0.limits.lateContinueTime = .seconds(600)
+            } _: { proxy in
+                let upload = ["-i", "-x", proxy.url, "-T", file.path, "-H", "Expect:", url]
+                return [try await curl(upload), try await curl(upload)]
+            }
+            #expect(replies[0].hasPrefix("HTTP/1.1 502"))
+            #expect(replies[0].contains("Repeat the request: the body will wait longer for the challenge."), "\(replies[0])")
+            #expect(replies[1].hasSuffix("hello 200000"), "\(replies[1])")
+            #expect(server.requests.map { $0.field("Authorization") } == [nil, nil, Self.token])
+            #expect(server.requests.map(\.body.utf8.count) == [200_000, 0, 200_000])
+        }
+    }
+
+    /// As the error page of a late challenge advises.
+    @Test func `a long body to a host of PreemptiveHosts carries the ticket after the first challenge`() async throws {
+        let body = String(repeating: "x", count: 100_000)
+        let credentials = try ScriptedExtension(change: { $0.preemptiveHosts = [try HostRule("localhost")] })
+        try await ScriptedServer.run(Self.origin) { server in
+            let url = "http://localhost:\(server.port)/"
+            let replies = try await withProxy(credentials: credentials) {
+                $0.limits.continueTime = .zero
+            } _: { proxy in
+                let upload = ["-x", proxy.url, "-H", "Expect:", "--data-binary", body, url]
+                return [try await curl(upload), try await curl(upload)]
+            }
+            #expect(replies[0].contains("list the host in PreemptiveHosts"), "\(replies[0])")
+            #expect(replies[1] == "hello 100000")
+            #expect(server.requests.map { $0.field("Authorization") } == [nil, Self.token])
         }
     }
 

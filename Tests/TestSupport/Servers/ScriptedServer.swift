@@ -56,12 +56,13 @@ package final class ScriptedServer: Sendable {
     private let script: Script
     /// Text that is sent on each new connection, as no HTTP server does.
     fileprivate let greeting: String?
+    /// Answers the head of a request whose client waits for 100 (Continue), or waits for the body too.
+    private let early: @Sendable (Request) -> Reply?
     private let continuation: AsyncStream<Event>.Continuation
     private let listener = Mutex<(any Channel)?>(nil)
 
-    private init(_ script: @escaping Script, greeting: String?) {
-        self.script = script
-        self.greeting = greeting
+    private init(_ script: @escaping Script, greeting: String?, early: @escaping @Sendable (Request) -> Reply?) {
+        (self.script, self.greeting, self.early) = (script, greeting, early)
         (events, continuation) = AsyncStream.makeStream()
     }
 
@@ -70,10 +71,11 @@ package final class ScriptedServer: Sendable {
         _ script: @escaping Script,
         greeting: String? = nil,
         identities: [ServerIdentity] = [],
+        early: @escaping @Sendable (Request) -> Reply? = { _ in nil },
         isolation: isolated (any Actor)? = #isolation,
         _ body: (ScriptedServer) async throws -> Return
     ) async throws -> Return {
-        let server = ScriptedServer(script, greeting: greeting)
+        let server = ScriptedServer(script, greeting: greeting, early: early)
         let contexts = try identities.map { try NIOSSLContext(configuration: $0.configuration()) }
         let turn = Counter()
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -116,6 +118,12 @@ package final class ScriptedServer: Sendable {
         return script(request)
     }
 
+    fileprivate func earlyReply(to request: Request) -> Reply? {
+        guard let reply = early(request) else { return nil }
+        log.withLock { $0.append(request) }
+        return reply
+    }
+
     fileprivate func closed(_ connection: Int) { continuation.yield(.closed(connection: connection)) }
 }
 
@@ -126,6 +134,8 @@ private final class ConnectionHandler: ChannelInboundHandler {
     private let server: ScriptedServer
     private var received = ""
     private var connection = 0
+    /// Whether the head of the next request was offered for an early reply.
+    private var isOffered = false
 
     init(_ server: ScriptedServer) { self.server = server }
 
@@ -139,7 +149,13 @@ private final class ConnectionHandler: ChannelInboundHandler {
         if connection == 0 { connection = server.nextConnection() }
         while var request = nextRequest() {
             request.connection = connection
+            isOffered = false
             perform(server.reply(to: request), method: request.method, context: context)
+        }
+        if !isOffered, var request = nextHead()?.request, request.field("Expect") == "100-continue" {
+            request.connection = connection
+            isOffered = true
+            if let reply = server.earlyReply(to: request) { perform(reply, method: request.method, context: context) }
         }
         guard received.utf8.first == Self.tlsHandshake else { return }
         received = ""
@@ -182,17 +198,7 @@ private final class ConnectionHandler: ChannelInboundHandler {
 
     /// Removes the next complete request from the received text.
     private func nextRequest() -> ScriptedServer.Request? {
-        guard let end = received.range(of: "\r\n\r\n") else { return nil }
-        let lines = received[..<end.lowerBound].split(separator: "\r\n")
-        let words = lines.first?.split(separator: " ") ?? []
-        guard words.count == 3 else { return nil }
-        var request = ScriptedServer.Request(method: String(words[0]), target: String(words[1]))
-        request.head = String(received[..<end.upperBound])
-        for line in lines.dropFirst() {
-            let parts = line.split(separator: ":", maxSplits: 1)
-            request.fields.append((String(parts[0]), parts.last.map { String($0.drop(while: { $0 == " " })) } ?? ""))
-        }
-        var rest = received[end.upperBound...]
+        guard var (request, rest) = nextHead() else { return nil }
         if request.field("Transfer-Encoding") == "chunked" {
             guard let body = ConnectionHandler.chunks(&rest) else { return nil }
             request.body = body
@@ -203,6 +209,21 @@ private final class ConnectionHandler: ChannelInboundHandler {
         }
         received = String(rest)
         return request
+    }
+
+    /// The next request without its body, and what follows its head.
+    private func nextHead() -> (request: ScriptedServer.Request, rest: Substring)? {
+        guard let end = received.range(of: "\r\n\r\n") else { return nil }
+        let lines = received[..<end.lowerBound].split(separator: "\r\n")
+        let words = lines.first?.split(separator: " ") ?? []
+        guard words.count == 3 else { return nil }
+        var request = ScriptedServer.Request(method: String(words[0]), target: String(words[1]))
+        request.head = String(received[..<end.upperBound])
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            request.fields.append((String(parts[0]), parts.last.map { String($0.drop(while: { $0 == " " })) } ?? ""))
+        }
+        return (request, received[end.upperBound...])
     }
 
     /// Reads a chunked body of ASCII characters; nil while it is incomplete.

@@ -52,7 +52,7 @@ package struct Doctor {
             let start = ContinuousClock.now
             let found = await profiles(search)
             // An agent that is binding a lost socket again is waited for; one that is not is reported by the check of the cache.
-            _ = await firstResult(within: .seconds(4)) {
+            _ = await firstResult(within: Duration.seconds(4).patient) {
                 try? await RuntimeDirectory(environment: subject.environment).findCacheSocket()
             }
             let sso = try await open((try? found?.get().profiles) ?? [])

@@ -16,7 +16,7 @@ package enum ProxyProbe: Sendable, Hashable {
     case absent
 
     /// Connects to an address, and sends a request that a local proxy answers with a page of its own.
-    package static func answer(at server: ProxyServer, within limit: Duration = .seconds(2)) async -> ProxyProbe {
+    package static func answer(at server: ProxyServer, within limit: Duration) async -> ProxyProbe {
         let time = TimeAmount(limit)
         let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(time)

@@ -71,5 +71,5 @@ enum Patience {
 
 extension Duration {
     /// The limit under the current ``Patience``.
-    var patient: Duration { self * Patience.factor }
+    package var patient: Duration { self * Patience.factor }
 }

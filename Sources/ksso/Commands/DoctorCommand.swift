@@ -49,7 +49,7 @@ struct DoctorCommand: AsyncParsableCommand {
         var subject = Doctor.Subject(environment: environment, isInTestRealm: EnclosingRealm.isInside(environment))
         if let target { try subject.check(target) }
         // The user's systemd may not answer.
-        let isConfigured = await firstResult(within: .seconds(1)) { await SessionSetUp(environment: environment).hasLines }
+        let isConfigured = await firstResult(within: .seconds(1) * patience) { await SessionSetUp(environment: environment).hasLines }
         subject.isSessionConfigured = isConfigured ?? false
         subject.keytab = keytab
         subject.inspectPrograms = { await ProgramInspection.reports(on: $0, $1, environment: environment) }

@@ -6,7 +6,9 @@ import Testing
 @testable import NegotiateProxy
 
 @Suite struct ProxyProbeTests {
-    private func answer(at port: Int) async -> ProxyProbe { await ProxyProbe.answer(at: ProxyServer(host: "127.0.0.1", port: port)) }
+    private func answer(at port: Int) async -> ProxyProbe {
+        await ProxyProbe.answer(at: ProxyServer(host: "127.0.0.1", port: port), within: .seconds(60))
+    }
 
     @Test func `a local proxy is recognized`() async throws {
         try await withProxy { proxy in #expect(await answer(at: proxy.port) == .serving) }

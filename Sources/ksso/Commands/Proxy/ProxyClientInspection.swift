@@ -17,14 +17,15 @@ enum ProxyClientInspection {
         let machine = SettingsContext(environment: environment, configurations: configurations, isMachine: true)
         let clients = Self.clients(user) + Self.clients(machine)
         guard !clients.isEmpty else { return [] }
+        let limit = Duration.seconds(2).patient
         // A suspended proxy does not answer.
-        let running = await firstResult(within: .seconds(2)) {
+        let running = await firstResult(within: limit) {
             await ProxyStatusSocket.running(in: RuntimeDirectory(environment: environment))
         }
         // One in reverse mode is no proxy for other programs.
         let proxies = (running ?? []).filter { $0.destination == nil }
         let addresses = proxies.flatMap(\.status.listeners).filter { !$0.hasPrefix("/") }
-        let answers = await Self.answers(at: Set(clients.map(\.server)), running: addresses)
+        let answers = await Self.answers(at: Set(clients.map(\.server)), running: addresses, within: limit)
         var reports: [ProgramReport] = []
         for client in clients {
             var faults = await client.settings.contradictions().map { ProgramReport.Fault($0.sentence, remedy: $0.remedy) }
@@ -65,13 +66,17 @@ enum ProxyClientInspection {
     }
 
     /// What answers at each address. A proxy of this user is not asked, because it would record the request as a failure.
-    private static func answers(at servers: Set<ProxyServer>, running: [String]) async -> [ProxyServer: ProxyProbe] {
+    private static func answers(
+        at servers: Set<ProxyServer>,
+        running: [String],
+        within limit: Duration
+    ) async -> [ProxyServer: ProxyProbe] {
         await withTaskGroup(of: (ProxyServer, ProxyProbe).self) { group in
             for server in servers {
                 let isRunning = running.contains(server.description)
                 group.addTask {
                     if isRunning { return (server, .serving) }
-                    return (server, await ProxyProbe.answer(at: server))
+                    return (server, await ProxyProbe.answer(at: server, within: limit))
                 }
             }
             return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }

@@ -224,7 +224,7 @@ package struct SocketLoss: Sendable, Hashable {
 }
 
 extension RuntimeDirectory {
-    /// Polls a condition on the lost socket of a running agent for three seconds, because an agent checks its sockets every two seconds and
+    /// Polls a condition on the lost socket of a running agent for six seconds, because an agent checks its sockets every two seconds and
     /// binds lost ones again.
     ///
     /// - Returns: Whether the condition became true in that time.
@@ -232,7 +232,7 @@ extension RuntimeDirectory {
     nonisolated(nonsending) package func waitForLostSocket(
         _ condition: nonisolated(nonsending) () async throws -> Bool
     ) async throws -> Bool {
-        try await pollUntil(within: .seconds(3), condition)
+        try await pollUntil(within: .seconds(6), condition)
     }
 
     /// Why programs do not find the agent at a socket where it does not listen.

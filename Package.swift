@@ -343,8 +343,8 @@ let package = Package(
         .testTarget(
             name: "KerberosEngineTests",
             dependencies: [
-                "SignOnPolicy", "KerberosEngine", "Kerberos", "HTTPNegotiate", "KerberosTesting", "KerberosTestingTraits", "TestSupport",
-                .product(name: "HTTPTypes", package: "swift-http-types"),
+                "SignOnPolicy", "SystemSupport", "KerberosEngine", "Kerberos", "HTTPNegotiate", "KerberosTesting", "KerberosTestingTraits",
+                "TestSupport", .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
         ),

@@ -46,7 +46,7 @@ struct ServingAgent: Sendable {
         } else {
             caches = nil
         }
-        let imported = await firstResult(within: Self.importLimit, cancelsLateWork: false) { await agent.importTickets() }
+        let imported = await firstResult(within: Self.importLimit.patient, cancelsLateWork: false) { await agent.importTickets() }
         moved = imported?.map(\.description) ?? []
         if imported == nil {
             agent.journal.failure("the system's default cache does not respond, so its tickets are not imported yet.")

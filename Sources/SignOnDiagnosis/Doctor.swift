@@ -40,28 +40,24 @@ package struct Doctor {
     ///
     /// - Parameters:
     ///   - search: Where the profiles are.
-    ///   - patience: The factor by which the time limits are multiplied.
     ///   - open: Creates the engine for the profiles that were found. Its errors are rethrown.
     package static func diagnose(
         _ subject: Subject,
         search: ProfileSearch,
-        patience: Double = 1,
         open: ([Profile]) async throws -> SingleSignOn
     ) async throws -> Diagnosis {
-        try await Patience.$factor.withValue(patience) {
-            let start = ContinuousClock.now
-            let found = await profiles(search)
-            // An agent that is binding a lost socket again is waited for; one that is not is reported by the check of the cache.
-            _ = await firstResult(within: Duration.seconds(4).patient) {
-                try? await RuntimeDirectory(environment: subject.environment).findCacheSocket()
-            }
-            let sso = try await open((try? found?.get().profiles) ?? [])
-            let decided = await subject.decided(by: sso)
-            let findings = await DiagnosticFindings(decided, sso)
-            let profileChecks = checks(found, isRequired: decided.url != nil)
-            let remaining = Doctor(limit: limit.patient - start.duration(to: .now))
-            return Diagnosis(profileChecks + (await remaining.checks(findings)))
+        let start = ContinuousClock.now
+        let found = await profiles(search)
+        // An agent that is binding a lost socket again is waited for; one that is not is reported by the check of the cache.
+        _ = await firstResult(within: Duration.seconds(4).patient) {
+            try? await RuntimeDirectory(environment: subject.environment).findCacheSocket()
         }
+        let sso = try await open((try? found?.get().profiles) ?? [])
+        let decided = await subject.decided(by: sso)
+        let findings = await DiagnosticFindings(decided, sso)
+        let profileChecks = checks(found, isRequired: decided.url != nil)
+        let remaining = Doctor(limit: limit.patient - start.duration(to: .now))
+        return Diagnosis(profileChecks + (await remaining.checks(findings)))
     }
 
     /// Reads the profiles. A home on a server that does not respond, or the check of a signature, may hang.

@@ -8,7 +8,8 @@ import Testing
 struct Workstation {
     let realm: TestRealm
     let directory: String
-    /// The variables that differ from the realm's.
+    /// The variables that differ from the realm's. Commands have ten times their usual limits, so that a busy machine does not change
+    /// their results. Pass ``usualPatience`` where something never answers.
     let variables: [String: String]
 
     init(realm: TestRealm) throws {
@@ -23,7 +24,7 @@ struct Workstation {
         variables = [
             "HOME": directory, "XDG_CONFIG_HOME": "\(directory)/config", "KSSO_RUNTIME_DIR": "\(directory)/run",
             "KRB5CCNAME": "FILE:\(directory)/cache", "KSSO_PROFILE": "", "USER": "alice", "TZ": "UTC", "SHELL": "/bin/sh",
-            "PATH": "\(directory)/bin:\(path)", "no_proxy": "*",
+            "PATH": "\(directory)/bin:\(path)", "no_proxy": "*", "KSSO_PATIENCE": "10",
         ]
     }
 
@@ -31,6 +32,9 @@ struct Workstation {
     init() throws {
         try self.init(realm: #require(TestRealm.current))
     }
+
+    /// The variables of a command that is to give up as usual.
+    static let usualPatience = ["KSSO_PATIENCE": "1"]
 
     var cache: String { "FILE:\(directory)/cache" }
 

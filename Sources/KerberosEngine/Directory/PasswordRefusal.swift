@@ -13,7 +13,7 @@ extension AccountReadings {
     /// directory. The rules that the password violates come first, because a controller does not say which they are.
     func explaining(_ refusal: KerberosError, of principal: Principal, to new: Secret) async -> KerberosError {
         guard let session = try? await store.read().sessions(of: principal).first(where: \.isSignedIn) else { return refusal }
-        let record = await firstResult(within: Self.limit, cancelsLateWork: false) { try? await self.read(session) }
+        let record = await firstResult(within: Self.limit.patient, cancelsLateWork: false) { try? await self.read(session) }
         guard let record, let record, let rules = record.passwordRules else { return refusal }
         var violations = unsafe new.withUnsafeBytes {
             unsafe rules.violations(of: $0, accountName: principal.components.joined(separator: "/"))

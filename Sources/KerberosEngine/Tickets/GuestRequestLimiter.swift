@@ -1,5 +1,6 @@
 internal import Kerberos
 internal import Synchronization
+internal import SystemSupport
 
 /// Limits how many requests of one guest (another user) ask the KDC at the same time, and how many more wait. A guest may request tickets
 /// for any host of a domain, and could otherwise cause thousands of requests to the KDC.
@@ -26,7 +27,7 @@ final class GuestRequestLimiter: Sendable {
     /// How many more may wait.
     static let waitingLimit = 32
     /// How long a request waits.
-    static let patience = Duration.seconds(5)
+    static let longestWait = Duration.seconds(5)
 
     /// Runs work that asks the KDC.
     ///
@@ -55,7 +56,7 @@ final class GuestRequestLimiter: Sendable {
             return state.lastNumber
         }
         let timer = Task {
-            try await Task.sleep(for: Self.patience)
+            try await Task.sleep(for: Self.longestWait.patient)
             self.giveUp(guest, number)
         }
         defer { timer.cancel() }

@@ -39,8 +39,6 @@ struct DoctorCommand: AsyncParsableCommand {
     var keytab: String?
     @Flag(help: "Print one JSON document.")
     var json = false
-    @Option(help: ArgumentHelp("Multiply the time limits by this number.", visibility: .hidden))
-    var patience = 1.0
     @OptionGroup var trust: TrustOptions
     @OptionGroup var common: CommonOptions
 
@@ -49,13 +47,13 @@ struct DoctorCommand: AsyncParsableCommand {
         var subject = Doctor.Subject(environment: environment, isInTestRealm: EnclosingRealm.isInside(environment))
         if let target { try subject.check(target) }
         // The user's systemd may not answer.
-        let isConfigured = await firstResult(within: .seconds(1) * patience) { await SessionSetUp(environment: environment).hasLines }
+        let isConfigured = await firstResult(within: Duration.seconds(1).patient) { await SessionSetUp(environment: environment).hasLines }
         subject.isSessionConfigured = isConfigured ?? false
         subject.keytab = keytab
         subject.inspectPrograms = { await ProgramInspection.reports(on: $0, $1, environment: environment) }
         subject.tls = try trust.tls(environment: environment)
         let search = ProfileSearch(explicitPaths: common.profile, environment: environment)
-        let diagnosis = try await Doctor.diagnose(subject, search: search, patience: patience) { try await common.engine.open($0) }
+        let diagnosis = try await Doctor.diagnose(subject, search: search) { try await common.engine.open($0) }
         if json { try Console.printJSON(diagnosis) } else { DiagnosisReport(diagnosis).show() }
         if !diagnosis.isHealthy { throw CommandFailure(.failed) }
     }

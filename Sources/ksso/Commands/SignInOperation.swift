@@ -166,7 +166,9 @@ struct SignInOperation {
     /// only for the shell. An agent reads it by itself.
     private func describing(_ session: Session, _ sso: SingleSignOn, hasAgent: Bool) async -> Session {
         guard !hasAgent, session.cache.type != "MEMORY" else { return session }
-        let isRead = await firstResult(within: .seconds(1), cancelsLateWork: false) { (try? await sso.readAccount(of: session)) != nil }
+        let isRead = await firstResult(within: Duration.seconds(1).patient, cancelsLateWork: false) {
+            (try? await sso.readAccount(of: session)) != nil
+        }
         guard isRead == true else { return session }
         return (try? await sso.sessions())?.sessions.first { $0.cache == session.cache } ?? session
     }

@@ -45,7 +45,7 @@ struct CompletionNames: Sendable {
     /// - Parameter words: The command line, whose option `--profile` has its usual effect.
     static func read(for words: [String]) async -> CompletionNames {
         let profiles = zip(words, words.dropFirst()).filter { $0.0 == "--profile" && !$0.1.isEmpty }.map { $0.1 }
-        return await firstResult(within: .seconds(1)) { await gather(profiles) } ?? CompletionNames()
+        return await firstResult(within: Duration.seconds(1).patient) { await gather(profiles) } ?? CompletionNames()
     }
 
     private static func gather(_ profiles: [String]) async -> CompletionNames {

@@ -114,7 +114,7 @@ struct DomainSiteTests {
 
     @Test func `the doctor names the site and its controllers`() async throws {
         _ = try await login()
-        let diagnosis = try await station.doctor(in: domain)
+        let diagnosis = try await station.doctor(in: domain, environment: Workstation.usualPatience)
         let site = try #require(diagnosis.checks.first { $0.name == "site" }, "\(diagnosis)")
         #expect(site.verdict == .ok, "\(site)")
         let list = "the controllers of AD.TEST in the order of a sign-in: dc1.ad.test:88 ("
@@ -124,7 +124,7 @@ struct DomainSiteTests {
 
     @Test func `a site of the profile takes precedence over the one of the network`() async throws {
         try station.install(profile(realm: domain.realm.name, data: ["siteCode: Paris"]))
-        let diagnosis = try await station.doctor(in: domain)
+        let diagnosis = try await station.doctor(in: domain, environment: Workstation.usualPatience)
         let site = try #require(diagnosis.checks.first { $0.name == "site" }, "\(diagnosis)")
         #expect(site.detail.hasPrefix("the site is Paris, which the profile names; "), "\(site)")
         #expect(try await login().exitStatus == 0)
@@ -132,7 +132,7 @@ struct DomainSiteTests {
 
     @Test func `a site that DNS does not know is reported`() async throws {
         try station.install(profile(realm: domain.realm.name, data: ["siteCode: Atlantis"]))
-        let first = try #require(try await station.doctor(in: domain).firstFailure)
+        let first = try #require(try await station.doctor(in: domain, environment: Workstation.usualPatience).firstFailure)
         #expect(first.name == "site" && first.detail.contains("_kerberos._tcp.Atlantis._sites.dc._msdcs.AD.TEST"), "\(first)")
         // The sign-in uses the controllers of the domain.
         #expect(try await login().exitStatus == 0)

@@ -65,9 +65,9 @@ extension Workstation {
     }
 
     /// The diagnosis of `ksso doctor` on such a machine.
-    func doctor(in domain: TestDomain) async throws -> Diagnosis {
+    func doctor(in domain: TestDomain, environment: [String: String] = [:]) async throws -> Diagnosis {
         let prefix = try command([], in: domain)
-        return try await doctor(environment: try discovering(domain)) { prefix + $0 }
+        return try await doctor(environment: try discovering(domain).merging(environment) { $1 }) { prefix + $0 }
     }
 
     /// The command with a resolv.conf of its own.

@@ -27,7 +27,7 @@ extension BrokenSetUp {
         BrokenSetUp("a KDC that never responds", failsAt: "kdc", naming: "KDC 127.0.0.1:", "does not answer", "no answer") {
             try await withStation { station in
                 try await station.realm.pauseKDC()
-                return try await station.doctor()
+                return try await station.doctor(environment: Workstation.usualPatience)
             }
         },
         BrokenSetUp(

@@ -15,7 +15,6 @@ struct DoctorServerTests {
         try station.install(profile())
     }
 
-    /// Runs the doctor with ten times its usual timeouts, so that a busy machine does not change the result.
     private func diagnose(
         _ arguments: String...,
         environment: [String: String] = [:],
@@ -24,7 +23,7 @@ struct DoctorServerTests {
     ) async throws -> Diagnosis {
         try await (station ?? self.station).doctor(
             environment: environment,
-            in: { $0 + ["--patience", "10"] + arguments },
+            in: { $0 + arguments },
             sourceLocation: sourceLocation
         )
     }

@@ -185,7 +185,7 @@ struct DoctorTests {
                 try await suspend(pid_t(agent.process))
                 defer { kill(pid_t(agent.process), SIGCONT) }
                 let start = ContinuousClock.now
-                let diagnosis = try await station.doctor()
+                let diagnosis = try await station.doctor(environment: Workstation.usualPatience)
                 #expect(start.duration(to: .now) < .seconds(30))
                 let cache = try #require(diagnosis.checks.first { $0.name == "cache" })
                 let remedy =
@@ -205,7 +205,7 @@ struct DoctorTests {
             try await station.signIn()
             try await realm.pauseKDC()
             try await ScriptedServer.run({ _ in .silence }) { server in
-                let diagnosis = try await station.doctor("http://localhost:\(server.port)/")
+                let diagnosis = try await station.doctor("http://localhost:\(server.port)/", environment: Workstation.usualPatience)
                 let verdicts = verdicts(diagnosis)
                 #expect(diagnosis.firstFailure?.name == "kdc")
                 #expect(verdicts["challenge"] == .failed)

@@ -81,7 +81,7 @@ import Testing
             }
         }
         defer { server.stop() }
-        let error = try #require(try await failure(port: server.port))
+        let error = try #require(try await failure(port: server.port, limit: .seconds(20)))
         #expect(error.code == .refused && error.message.contains("did not finish the sign-in"), "\(error)")
     }
 

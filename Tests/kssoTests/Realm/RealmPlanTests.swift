@@ -93,10 +93,10 @@ struct RealmPlanTests {
             ["--user", "alice:secret", "--clock", "-20m"],
             script: "\(look); ksso realm clock -10m; \(look); ksso realm clock +10m; \(look)"
         )
-        // A second may pass between two checks.
-        for time in [/(1199|120[0-2]) s behind/, /(599|60[0-2]) s behind/, /(59[89]|600) s ahead/] {
-            #expect(result.output.contains(time), "\(result)")
-        }
+        let offsets = result.output.matches(of: /(\d+) s (behind|ahead)/).map { ($0.2 == "ahead" ? 1 : -1) * (Int($0.1) ?? 0) }
+        #expect(offsets.count == 3, "\(result)")
+        // The answer of the KDC is older when it is read, by seconds on a busy machine.
+        for (offset, expected) in zip(offsets, [-1200, -600, 600]) { #expect(abs(offset - expected) <= 30, "\(result)") }
     }
 
     @Test(arguments: ["apache", "acceptor"], [true, false])

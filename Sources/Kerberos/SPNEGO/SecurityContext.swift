@@ -40,7 +40,8 @@ public struct EstablishedContext: ~Copyable, Sendable {
         self.initiator = initiator
         self.acceptor = acceptor
         flags = granted
-        remainingSeconds = result.remainingSeconds
+        // libkrb5 returns the difference of two times, which is negative if the ticket expired more than a second ago.
+        remainingSeconds = UInt32(max(Int32(bitPattern: result.remainingSeconds), 0))
     }
 }
 

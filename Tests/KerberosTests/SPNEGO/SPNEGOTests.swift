@@ -35,7 +35,7 @@ import Testing
             case .proceed(let token, let initiator):
                 let (answer, server) = try acceptorEnd(acceptor, token: token)
                 #expect(server.remainingSeconds > 0)
-                // The ticket expires, and libkrb5 returns a negative number of seconds.
+                // libkrb5 reads the system's clock, so that only a real ticket can expire. After a second, it returns a negative number.
                 try await Task.sleep(for: .seconds(max(0, credential.times.expires.timeIntervalSinceNow + 2)))
                 #expect(try end(initiator.step(answer)).remainingSeconds == 0)
             }

@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    /// The first request is challenged after its body, and the second before it, but not at once.
+    /// The server challenges the first request after its body, and the second one before it.
     @Test func `after a challenge that came too late for a long body, the next body waits longer for it`() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "ksso-body-\(UUID().uuidString)")
         try Data(repeating: 0x78, count: 200_000).write(to: file)

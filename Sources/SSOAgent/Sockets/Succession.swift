@@ -117,15 +117,26 @@ package struct ProgramFile: Sendable {
     private let started: FileIdentity
     private var candidate: FileIdentity?
 
-    /// Finds the file of this process; nil if /proc does not name it, or it has been replaced already.
-    package init?() {
-        let link = "/proc/self/exe"
-        guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: link), let file = FileIdentity(path: path),
-            file == FileIdentity(path: link, followsLinks: true)
+    /// Finds the file of a process; nil if /proc does not name it.
+    ///
+    /// - Parameter link: The link of the process in /proc. It leads to the program that runs, even if another file has its path by now.
+    package init?(link: String = "/proc/self/exe") {
+        guard let name = try? FileManager.default.destinationOfSymbolicLink(atPath: link),
+            let running = FileIdentity(path: link, followsLinks: true)
         else { return nil }
-        self.path = path
-        started = file
+        started = running
+        if FileIdentity(path: name) == running {
+            path = name
+        } else if name.hasSuffix(Self.deleted) {
+            // An upgrade was faster than this process's start.
+            path = String(name.dropLast(Self.deleted.count))
+        } else {
+            return nil
+        }
     }
+
+    /// What Linux appends to the path of a program whose file was removed or replaced (proc_pid_exe(5)).
+    private static let deleted = " (deleted)"
 
     /// Checks the file. A replacement counts only if two checks find the same file, because a program that is being copied is not complete.
     ///

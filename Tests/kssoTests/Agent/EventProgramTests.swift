@@ -58,7 +58,7 @@ struct EventProgramTests {
     @Test func `the program runs once for a ticket that cannot be renewed, with the reason`() async throws {
         try await withTestRealm(users: ["alice": "secret"]) { realm in
             let station = try Workstation(realm: realm)
-            try station.install(profile(data: ["RenewAtFraction: 0.1"]))
+            try station.install(profile(data: ["RenewAtFraction: 0.2"]))
             let path = try program(#"echo "$KSSO_EVENT $KSSO_REASON" >>"$HOME/events""#, at: station)
             try await station.withAgent(["--on-event", path]) { _ async throws in
                 let kinit = ["ksso", "exec", "--", "kinit", "-l", "60s", "-r", "1d", "alice"]

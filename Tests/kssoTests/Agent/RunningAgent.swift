@@ -94,10 +94,19 @@ enum UnixSocket {
     }
 
     /// Listens on the socket and accepts no connection. The caller closes the descriptor.
+    ///
+    /// It replaces another socket in one step, because an agent that watches the path binds it again as soon as it is gone.
     static func occupy(_ path: String) throws -> Int32 {
-        let descriptor = try #require(open(path, bind))
+        let descriptor = try #require(open("\(path).new", bind))
         try #require(listen(descriptor, 8) == 0)
+        try #require(rename("\(path).new", path) == 0)
         return descriptor
+    }
+
+    /// Replaces a socket by a folder that is not empty, even if its owner binds it again meanwhile.
+    static func obstruct(_ path: String) throws {
+        repeat { unlink(path) } while mkdir(path, 0o700) != 0 && errno == EEXIST
+        try FileManager.default.createDirectory(atPath: "\(path)/folder", withIntermediateDirectories: true)
     }
 
     /// Opens a connection, which the caller closes. Fails instead of waiting if the process accepts none.

@@ -17,12 +17,6 @@ struct LostSocketTests {
         try station.install(profile())
     }
 
-    /// Replaces a socket by a folder that is not empty, which the agent does not remove.
-    private func obstruct(_ path: String) throws {
-        #expect(unlink(path) == 0)
-        try FileManager.default.createDirectory(atPath: "\(path)/folder", withIntermediateDirectories: true)
-    }
-
     @Test func `a command waits until the agent has rebound a removed cache socket`() async throws {
         try await station.withAgent { _ async throws in
             try await station.signIn()
@@ -37,7 +31,7 @@ struct LostSocketTests {
     @Test func `commands fail with advice if the agent cannot rebind its cache socket`() async throws {
         try await station.withAgent { agent async throws in
             try await station.signIn()
-            try obstruct(caches)
+            try UnixSocket.obstruct(caches)
             let fault = "\(caches): the file there is not a socket."
             let remedy = "Remove that file, then restart the agent: \(restart)"
             let sentence = "the agent (process \(agent.process)) keeps the tickets, but programs cannot reach them at \(fault) \(remedy)"
@@ -73,7 +67,7 @@ struct LostSocketTests {
             let process = try await station.agentStatus().process.processID
             let log = "\(station.runtime)/agent.log"
             try "what the agent has written\n".write(toFile: log, atomically: false, encoding: .utf8)
-            try obstruct(requests)
+            try UnixSocket.obstruct(requests)
             let fault = "\(requests): the file there is not a socket"
             let place = "an agent (process \(process)) is running in \(station.runtime), but cannot be reached at \(fault)."
             let sentence = "\(place) Remove that file, then restart the agent: \(restart)"

@@ -77,10 +77,7 @@ struct SuccessionTests {
     @Test func `an agent exits when another process has bound its sockets`() async throws {
         let end = try await station.withAgent { agent async throws in
             try await station.signIn()
-            let listeners = try sockets.map {
-                unlink($0)
-                return try UnixSocket.occupy($0)
-            }
+            let listeners = try sockets.map(UnixSocket.occupy)
             defer { for descriptor in listeners { close(descriptor) } }
             try await eventually { hasEnded(agent.process) }
             for path in sockets { #expect(UnixSocket.isServed(path), "\(path) belongs to the other process") }
@@ -127,10 +124,8 @@ struct SuccessionTests {
     }
 
     @Test func `a folder in place of a lost socket is reported once and not removed`() async throws {
-        let files = FileManager.default
         let end = try await station.withAgent { agent async throws in
-            #expect(unlink(sockets[0]) == 0)
-            try files.createDirectory(atPath: sockets[0], withIntermediateDirectories: false)
+            try UnixSocket.obstruct(sockets[0])
             try station.write("mine", to: "run/kcm.sock/letter")
             try await agent.wait(for: "the file there is not a socket")
             #expect(try await station.ksso("agent", "status").output.contains("\(sockets[0]): the file there is not a socket."))

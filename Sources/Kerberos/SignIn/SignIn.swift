@@ -131,6 +131,7 @@ extension Context {
             case .certificate(let identity, let given):
                 (prompter, isForCertificate) = (given, true)
                 try use(certificate: identity, for: principal, requested)
+                try (given as? PINInquiry)?.listen(to: requested, of: self)
             case .password, .keytab, .clientKeytab: break
             }
             let bridge = PrompterBridge(

@@ -7,17 +7,20 @@ internal import SignOnPolicy
 internal import SystemSupport
 
 extension DiagnosticStep {
-    /// Checks the user's certificate, if the profile or krb5.conf names one.
-    ///
-    /// It asks for no PIN, so it cannot read a protected file, and does not load the module of a card.
-    static let certificate = DiagnosticStep.check("certificate") { findings in
+    /// Checks the user's certificate, if the profile or krb5.conf names one. If a KDC answers, a sign-in with it is tried, up to its PIN,
+    /// which is not asked for; the ticket is discarded.
+    static let certificate = DiagnosticStep.check("certificate", limit: .seconds(5)) { findings in
         guard let realm = findings.realm, let client = findings.client else { return .nothing }
         let rules = findings.sso.policy.signInRules(of: realm)
         guard rules.allowsCertificate, let identity = await identity(rules, client) else { return .nothing }
-        let state = await CertificateState(identity, client)
+        var state = await CertificateState(identity, client)
+        if state.fault == nil, let (principal, answer) = findings.kdcs.answer, answer.refusal == nil {
+            await state.trySignIn(as: principal, client)
+        }
         guard let fault = state.fault else { return .ok("\(identity)\(state.note).") }
         let isNeeded = rules.prefersCertificate || !rules.allowsPassword
-        return isNeeded ? .failed(fault.detail, remedy: fault.remedy) : .warning(fault.detail, remedy: fault.remedy)
+        return isNeeded && !fault.isWarning
+            ? .failed(fault.detail, remedy: fault.remedy) : .warning(fault.detail, remedy: fault.remedy)
     }
 
     private static func identity(_ rules: SignInRules, _ client: KerberosClient) async -> String? {
@@ -28,28 +31,48 @@ extension DiagnosticStep {
 
 /// What can be found out about a certificate without its PIN.
 private struct CertificateState {
+    struct Fault {
+        let detail: String
+        let remedy: String?
+        /// Whether the certificate can be used all the same.
+        var isWarning = false
+    }
+
     /// Why it cannot be used.
-    private(set) var fault: (detail: String, remedy: String)?
-    /// What is known about a certificate that may be usable: that of a card or of a protected file is read only with its PIN.
-    private(set) var note = " is not examined further, because that requires its PIN"
+    private(set) var fault: Fault?
+    /// Until when the certificate is valid; nil if it was not read.
+    private var validity: String?
+    /// What the trial found out.
+    private var outcome: String?
+    private let identity: String
+
+    /// What is known about a certificate that may be usable. That of a card or of a protected file is read only with its PIN.
+    var note: String {
+        switch (validity, outcome) {
+        case (nil, nil): " is not examined further, because that requires its PIN"
+        case (let text?, nil), (nil, let text?): text
+        case (let validity?, let outcome?): "\(validity), and\(outcome)"
+        }
+    }
 
     init(_ identity: String, _ client: KerberosClient) async {
+        self.identity = identity
         guard (try? await client.supportsCertificates()) != false else {
             let remedy = "Install libkrb5's plugin: apt install krb5-pkinit"
-            fault = ("libkrb5 cannot use the certificate \(identity): its plugin for certificates is missing.", remedy)
+            fault = Fault(detail: "libkrb5 cannot use the certificate \(identity): its plugin for certificates is missing.", remedy: remedy)
             return
         }
         if let module = Self.module(of: identity) {
             guard access(module, F_OK) != 0 else { return }
             let remedy = "Install the card's module, or correct CertificateIdentity in the profile or pkinit_identities in krb5.conf."
-            fault = ("the card's module \(module) does not exist.", remedy)
+            fault = Fault(detail: "the card's module \(module) does not exist.", remedy: remedy)
             return
         }
         let paths = CertificateIdentity.paths(of: identity)
         for path in paths where access(path, R_OK) != 0 {
             let remedy =
                 "Check the file and its permissions, or correct CertificateIdentity in the profile or pkinit_identities in krb5.conf."
-            fault = ("\(path): \(String(cString: strerror(errno))).", remedy)
+            fault = Fault(detail: "\(path): \(String(cString: strerror(errno))).", remedy: remedy)
             return
         }
         guard identity.hasPrefix("FILE:"), let path = paths.first, let certificate = certificate(path) else { return }
@@ -67,7 +90,10 @@ private struct CertificateState {
 
     private mutating func certificate(_ path: String) -> NIOSSLCertificate? {
         if let certificate = try? NIOSSLCertificate.fromPEMFile(path).first { return certificate }
-        fault = ("\(path) contains no certificate in PEM.", "Convert it: openssl x509 -inform DER -in \(path) -out NEW.pem")
+        fault = Fault(
+            detail: "\(path) contains no certificate in PEM.",
+            remedy: "Convert it: openssl x509 -inform DER -in \(path) -out NEW.pem"
+        )
         return nil
     }
 
@@ -75,11 +101,11 @@ private struct CertificateState {
         let (start, end) = (date(certificate.notValidBefore), date(certificate.notValidAfter))
         let remedy = "Get a new certificate from your organization; or check this machine's clock."
         if end < Date() {
-            fault = ("the certificate in \(path) expired on \(end.localText).", remedy)
+            fault = Fault(detail: "the certificate in \(path) expired on \(end.localText).", remedy: remedy)
         } else if start > Date() {
-            fault = ("the certificate in \(path) is valid only from \(start.localText).", remedy)
+            fault = Fault(detail: "the certificate in \(path) is valid only from \(start.localText).", remedy: remedy)
         } else {
-            note = " is valid until \(end.localTextWithTimeLeft)"
+            validity = " is valid until \(end.localTextWithTimeLeft)"
         }
     }
 
@@ -87,14 +113,53 @@ private struct CertificateState {
     private mutating func compareKey(with certificate: NIOSSLCertificate, _ path: String, keyPath: String) {
         guard (try? String(contentsOfFile: keyPath, encoding: .utf8))?.contains("PRIVATE KEY-----") == true else {
             let remedy = "Name the file of the key after the certificate's: FILE:\(path),KEY.pem"
-            fault = ("\(keyPath) contains no private key in PEM.", remedy)
+            fault = Fault(detail: "\(keyPath) contains no private key in PEM.", remedy: remedy)
             return
         }
         guard let key = try? NIOSSLPrivateKey(file: keyPath, format: .pem) else { return }
         let pair = TLSConfiguration.makeServerConfiguration(certificateChain: [.certificate(certificate)], privateKey: .privateKey(key))
         // BoringSSL compares the two.
         if (try? NIOSSLContext(configuration: pair)) == nil {
-            fault = ("the private key in \(keyPath) belongs to another certificate than \(path).", "Name the key of this certificate.")
+            fault = Fault(
+                detail: "the private key in \(keyPath) belongs to another certificate than \(path).",
+                remedy: "Name the key of this certificate."
+            )
+        }
+    }
+
+    /// Tries a sign-in up to the certificate's PIN. A failure for another reason is left to the checks of that reason.
+    mutating func trySignIn(as principal: Principal, _ client: KerberosClient) async {
+        do throws(KerberosError) {
+            switch try await client.tryCertificate(identity, for: principal, deadline: .seconds(3)) {
+            case .accepted: outcome = " is accepted by the KDC for \(principal)"
+            case .protectedFile: break
+            case .card(let label, let pin): readCard(label, pin)
+            case .noCard:
+                fault = Fault(
+                    detail: "no smart card was found for \(identity), or the KDC offers no sign-in with certificates.",
+                    remedy:
+                        "Insert the card. If it is inserted, check the reader (opensc-tool --list-readers), and that CertificateIdentity in "
+                        + "the profile or pkinit_identities in krb5.conf names its module and its token (PKCS11:module_name=FILE:token=LABEL)."
+                )
+            }
+        } catch  where error.code == .certificateRefused {
+            fault = Fault(detail: "\(identity): \(error.message)", remedy: nil)
+        } catch {}
+    }
+
+    private mutating func readCard(_ label: String, _ pin: CertificateTrial.PINState) {
+        let card = "the smart card \(label)"
+        switch pin {
+        case .usable: outcome = ": \(card) was found; its certificate is not examined, because that requires its PIN"
+        case .fewAttempts:
+            let detail = "\(card) was found, but a wrong PIN was entered, so that it permits fewer attempts."
+            fault = Fault(detail: detail, remedy: "Enter the right PIN: ksso login", isWarning: true)
+        case .lastAttempt:
+            let detail = "\(card) was found, but it locks its PIN after the next wrong one."
+            fault = Fault(detail: detail, remedy: "If you do not know the PIN, ask the card's issuer before you try.", isWarning: true)
+        case .locked:
+            let detail = "\(card) has locked its PIN after too many wrong attempts."
+            fault = Fault(detail: detail, remedy: "Unblock it with the PUK, or ask the card's issuer.")
         }
     }
 

@@ -33,7 +33,38 @@ extension BrokenSetUp {
                 return "FILE:\(own.certificate),\(other.key)"
             }
         },
+        BrokenSetUp(
+            "a certificate of another authority",
+            failsAt: "certificate",
+            naming: "this machine cannot verify the certificate, so it was not sent",
+            obstacle: obstacle
+        ) {
+            try await withCertificate { station in
+                let own = try await station.issueCertificate("alice")
+                return "FILE:\(own.certificate),\(own.key)"
+            }
+        },
+        BrokenSetUp(
+            "a certificate of another principal",
+            failsAt: "certificate",
+            naming: "the certificate belongs to another principal",
+            obstacle: obstacle
+        ) {
+            try await withCertificate { station in try await station.realm.certificate(for: "bob").identity }
+        },
+        BrokenSetUp(
+            "a smart card that is not inserted",
+            failsAt: "certificate",
+            naming: "no smart card was found for",
+            obstacle: cardObstacle
+        ) {
+            let module = try #require(LoadableLibrary.card).path
+            return try await withCertificate { _ in "PKCS11:module_name=\(module):token=Staff card" }
+        },
     ]
+
+    private static let cardObstacle =
+        obstacle ?? (LoadableLibrary.card != nil ? nil : "softhsm2 is missing: Scripts/install-packages unpacks it")
 
     private static func certificate(_ cause: String, _ identity: String, naming words: String) -> BrokenSetUp {
         BrokenSetUp(cause, failsAt: "certificate", naming: words, obstacle: obstacle) { try await withCertificate { _ in identity } }
@@ -41,7 +72,8 @@ extension BrokenSetUp {
 
     /// Runs the doctor with a profile that prefers a certificate.
     private static func withCertificate(_ identity: (Workstation) async throws -> String) async throws -> Diagnosis {
-        try await withStation(signsIn: false) { station in
+        let realm = LoadableLibrary.pkinit == nil ? TestRealmOptions(users: ["alice": "secret"]) : try .acceptingCertificates()
+        return try await withStation(realm, signsIn: false) { station in
             let keys = "CertificateIdentity: \"\(try await identity(station))\"\n"
             try station.install(keys + profile(hosts: ["localhost"], data: ["startInSmartCardMode: true"]))
             // The plugin is unpacked, and not where libkrb5 looks for it.

@@ -13,8 +13,8 @@ struct DoctorCauseTests {
         if isReported { CauseScore.current?.note(setUp.cause) }
     }
 
-    @Test func `there are 30 distinct causes`() {
-        #expect(BrokenSetUp.all.count == 30)
-        #expect(Set(BrokenSetUp.all.map(\.cause)).count == 30)
+    @Test func `there are 33 distinct causes`() {
+        #expect(BrokenSetUp.all.count == 33)
+        #expect(Set(BrokenSetUp.all.map(\.cause)).count == 33)
     }
 }

@@ -13,7 +13,18 @@ struct DoctorCertificateTests {
             let diagnosis = try await station.doctor()
             let check = try #require(diagnosis.checks.first { $0.name == "certificate" }, "\(diagnosis)")
             #expect(check.verdict == .ok && check.detail.hasPrefix("\(identity) is valid until "), "\(check)")
-            #expect(check.detail.contains(" left)"), "\(check)")
+            #expect(check.detail.contains(" left), and is accepted by the KDC for alice@EXAMPLE.TEST."), "\(check)")
+            #expect(try await station.run(["klist", "-s"]).exitStatus != 0, "the ticket is discarded")
+        }
+    }
+
+    @Test func `a file that requires a PIN is not examined further`() async throws {
+        try await withTestRealm(.acceptingCertificates()) { realm in
+            let station = try Workstation(realm: realm)
+            let identity = try await realm.certificate(for: "alice", pin: "1234").identity
+            try station.install("CertificateIdentity: \"\(identity)\"\n" + profile(data: ["startInSmartCardMode: true"]))
+            let check = try #require(try await station.doctor().checks.first { $0.name == "certificate" })
+            #expect(check.verdict == .ok && check.detail == "\(identity) is not examined further, because that requires its PIN.")
         }
     }
 

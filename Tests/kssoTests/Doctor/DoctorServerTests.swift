@@ -5,7 +5,7 @@ import SignOnDiagnosis
 import TestSupport
 import Testing
 
-/// The doctor's checks of servers, programs and caches, in addition to the 30 causes.
+/// The doctor's checks of servers, programs and caches, in addition to the causes of ``BrokenSetUp``.
 @Suite(.testRealm(users: ["alice": "secret"], services: ["HTTP/localhost"]))
 struct DoctorServerTests {
     let station: Workstation

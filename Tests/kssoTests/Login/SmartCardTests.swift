@@ -1,5 +1,6 @@
 import Foundation
 import KerberosTesting
+import SignOnDiagnosis
 import TestSupport
 import Testing
 
@@ -68,6 +69,26 @@ struct SmartCardTests {
             let result = try await login(station, card.identity(), pin: "9999", environment: card.environment)
             #expect(result.exitStatus != 0 && result.errors.contains("alice@EXAMPLE.TEST: the card refused the PIN, or "), "\(result)")
             #expect(result.errors.contains("Check the PIN, which was sent once, "), "\(result)")
+        }
+    }
+
+    /// SoftHSM says after a wrong PIN that one was entered, until the next right one.
+    @Test func `the doctor finds a card without its PIN, and warns after a wrong PIN`() async throws {
+        try await withCard { station, card in
+            try station.install("CertificateIdentity: '\(card.identity())'\n" + profile(data: ["startInSmartCardMode: true"]))
+            func check() async throws -> DiagnosticCheck {
+                let checks = try await station.doctor(environment: card.environment).checks
+                return try #require(checks.first { $0.name == "certificate" })
+            }
+            let found = try await check()
+            let words = ": the smart card Staff card was found; its certificate is not examined, because that requires its PIN."
+            #expect(found.verdict == .ok && found.detail.hasSuffix(words), "\(found)")
+            #expect(try await login(station, card.identity(), pin: "9999", environment: card.environment).exitStatus != 0)
+            let doubtful = try await check()
+            #expect(doubtful.verdict == .warning && doubtful.detail.contains("a wrong PIN was entered"), "\(doubtful)")
+            #expect(try await check() == doubtful, "the doctor itself counts as no attempt")
+            #expect(try await login(station, card.identity(), environment: card.environment).exitStatus == 0)
+            #expect(try await check() == found)
         }
     }
 

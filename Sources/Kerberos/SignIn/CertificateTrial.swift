@@ -1,0 +1,113 @@
+internal import CKerberos
+internal import Synchronization
+internal import SystemSupport
+
+extension KerberosClient {
+    /// Signs in with a certificate without its PIN, and discards the ticket, to find out whether the certificate could be used.
+    ///
+    /// A card or file that requires a PIN is found, but not unlocked: the exchange ends as soon as libkrb5 would ask
+    /// (`krb5_get_init_creds_opt_set_responder`). No attempt is counted by the card, and no reader with a PIN pad asks.
+    ///
+    /// - Parameters:
+    ///   - identity: The certificate in libkrb5's syntax.
+    ///   - deadline: How long to wait for a KDC; nil is as for a sign-in.
+    /// - Throws: ``KerberosError``, as for a sign-in; `certificateRefused` if the KDC or this machine refuses the certificate.
+    package func tryCertificate(
+        _ identity: String,
+        for principal: Principal,
+        deadline: Duration? = nil
+    ) async throws(KerberosError) -> CertificateTrial {
+        let inquiry = PINInquiry()
+        let source = InitialCredentialSource.certificate(identity, inquiry)
+        do throws(KerberosError) {
+            _ = try await initialCredential(for: principal, using: source, options: InitialCredentialOptions(deadline: deadline))
+            return .accepted
+        } catch {
+            if let protected = inquiry.protected { return protected }
+            guard error.code == .certificateRefused, source.isCard else { throw error }
+            guard CertificateRefusal.ofCard(error, wasAsked: false) != nil else { throw error }
+            return .noCard
+        }
+    }
+}
+
+/// What a sign-in with a certificate comes to if nobody gives its PIN.
+package enum CertificateTrial: Sendable, Hashable {
+    /// The KDC issued a ticket.
+    case accepted
+    /// The file requires a PIN.
+    case protectedFile
+    /// A smart card was found, and requires a PIN.
+    case card(label: String, PINState)
+    /// No smart card was found, or the KDC offers no sign-in with certificates.
+    case noCard
+
+    /// What a card tells about its PIN (PKCS #11, `CK_TOKEN_INFO`).
+    package enum PINState: Sendable, Hashable {
+        /// No wrong PIN was entered since the last right one.
+        case usable
+        /// A wrong PIN was entered (`CKF_USER_PIN_COUNT_LOW`).
+        case fewAttempts
+        /// The next wrong PIN locks the card (`CKF_USER_PIN_FINAL_TRY`).
+        case lastAttempt
+        /// The card accepts no PIN (`CKF_USER_PIN_LOCKED`).
+        case locked
+    }
+}
+
+/// Notes what libkrb5 would ask the PIN of, and ends the exchange.
+final class PINInquiry: Prompter {
+    private let found = Mutex<CertificateTrial?>(nil)
+
+    /// What requires a PIN; nil if nothing did.
+    var protected: CertificateTrial? { found.withLock(\.self) }
+
+    /// Refuses every prompt.
+    func answers(to request: PromptRequest) throws -> [Secret] { throw PromptRefusal.notInteractive }
+
+    /// Receives libkrb5's questions in place of the prompts. The inquiry must live as long as the exchange.
+    func listen(to options: UnsafeMutablePointer<krb5_get_init_creds_opt>?, of context: Context) throws(KerberosError) {
+        let data = Unmanaged.passUnretained(self).toOpaque()
+        let status = krb5_get_init_creds_opt_set_responder(context.raw, options, Self.responder, data)
+        try context.check(status, .signIn, subject: "certificate")
+    }
+
+    /// The function for `krb5_get_init_creds_opt_set_responder`; its data is an unretained inquiry.
+    private static let responder: krb5_responder_fn = { context, data, questions in
+        guard let data else { return 0 }
+        var challenge: UnsafeMutablePointer<krb5_responder_pkinit_challenge>?
+        let status = krb5_responder_pkinit_get_challenge(context, questions, &challenge)
+        defer { krb5_responder_pkinit_challenge_free(context, questions, challenge) }
+        guard status == 0, let identity = challenge?.pointee.identities?.pointee?.pointee else { return status }
+        let inquiry = Unmanaged<PINInquiry>.fromOpaque(data).takeUnretainedValue()
+        inquiry.found.withLock { $0 = CertificateTrial(identity) }
+        return krb5_error_code(truncatingIfNeeded: KRB5_LIBOS_PWDINTR)
+    }
+}
+
+extension CertificateTrial {
+    /// Reads what libkrb5 asks the PIN of, such as `PKCS11:module_name=card.so:slotid=1:token=Staff card`.
+    fileprivate init(_ identity: krb5_responder_pkinit_identity) {
+        let name = identity.identity.map { String(cString: $0) } ?? ""
+        guard name.hasPrefix("PKCS11:") else {
+            self = .protectedFile
+            return
+        }
+        let label = name.firstRange(of: ":token=").map { String(name[$0.upperBound...]) } ?? ""
+        self = .card(label: label.escapedForDisplay(limit: 32), PINState(identity.token_flags))
+    }
+}
+
+extension CertificateTrial.PINState {
+    fileprivate init(_ flags: krb5_int32) {
+        if flags & KRB5_RESPONDER_PKINIT_FLAGS_TOKEN_USER_PIN_LOCKED != 0 {
+            self = .locked
+        } else if flags & KRB5_RESPONDER_PKINIT_FLAGS_TOKEN_USER_PIN_FINAL_TRY != 0 {
+            self = .lastAttempt
+        } else if flags & KRB5_RESPONDER_PKINIT_FLAGS_TOKEN_USER_PIN_COUNT_LOW != 0 {
+            self = .fewAttempts
+        } else {
+            self = .usable
+        }
+    }
+}

@@ -59,6 +59,17 @@ struct ProgramFileTests {
         }
     }
 
+    /// It would be executed with the rights of this user. Only root can give a file away.
+    @Test(arguments: geteuid() == 0 ? [true, false] : [false])
+    func `a file that others can write does not replace a program`(isAnothers: Bool) async throws {
+        try await whileRunning { link in
+            var file = try #require(ProgramFile(link: link))
+            try install()
+            #expect((isAnothers ? chown(program, 65_534, 65_534) : chmod(program, 0o757)) == 0)
+            #expect(checks(&file) == [false, false])
+        }
+    }
+
     @Test func `a program that was removed is not replaced`() async throws {
         try await whileRunning { link in
             try FileManager.default.removeItem(atPath: program)

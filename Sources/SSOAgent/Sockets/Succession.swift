@@ -142,7 +142,9 @@ package struct ProgramFile: Sendable {
     ///
     /// - Returns: Whether another program has replaced it.
     package mutating func wasReplaced() -> Bool {
-        guard let file = FileIdentity(path: path), file != started, unsafe access(path, X_OK) == 0 else {
+        // The process executes the file with its own rights.
+        guard let file = FileIdentity(path: path), file != started, unsafe access(path, X_OK) == 0, FileTrust.isClosedToOthers(file: path)
+        else {
             candidate = nil
             return false
         }

@@ -108,6 +108,12 @@ package enum FileTrust {
         return nil
     }
 
+    /// Whether a file belongs to this user or root, and others cannot write to it. Its group and its directories are not checked.
+    package static func isClosedToOthers(file path: String) -> Bool {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && isOurs(status) && status.st_mode & 0o002 == 0
+    }
+
     /// The number of symbolic links that Linux follows in one path.
     private static let linkLimit = 40
 

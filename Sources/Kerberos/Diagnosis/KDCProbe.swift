@@ -35,8 +35,12 @@ package struct KDCProbe: Sendable {
         package let clockOffset: Double?
         /// Why this principal gets no ticket, such as a locked account. A request for pre-authentication is not a refusal.
         package let refusal: KerberosError?
+        /// Whether the KDC accepts certificates of the principal; nil if the reply does not say so.
+        package let acceptsCertificates: Bool?
     }
 
+    /// PA-PK-AS-REQ, the mechanism of certificates (RFC 4556 section 3.1.2).
+    private static let certificates = 16
     /// The client in the request.
     package let principal: Principal
     let message: [UInt8]
@@ -62,7 +66,7 @@ package struct KDCProbe: Sendable {
         let ticket: UInt8 = 0x6B
         let error: UInt8 = 0x7E
         switch reply.first {
-        case ticket: return .answered(Answer(latency: latency, clockOffset: nil, refusal: nil))
+        case ticket: return .answered(Answer(latency: latency, clockOffset: nil, refusal: nil, acceptsCertificates: nil))
         case error: break
         default: return .notKerberos
         }
@@ -73,7 +77,8 @@ package struct KDCProbe: Sendable {
             Answer(
                 latency: latency,
                 clockOffset: said.time.map { $0.timeIntervalSince(now) },
-                refusal: said.error(of: principal, context: context)
+                refusal: said.error(of: principal, context: context),
+                acceptsCertificates: said.mechanisms?.contains(Self.certificates)
             )
         )
     }
@@ -153,6 +158,8 @@ enum KDCProxyMessage {
 struct KDCRefusal {
     /// The KDC's time.
     let time: Date?
+    /// The numbers of the mechanisms that the KDC accepts, if it requests pre-authentication (METHOD-DATA, RFC 4120 section 5.9.1).
+    let mechanisms: [Int]?
     private let code: Int32
 
     init?(_ message: [UInt8], context: Context) {
@@ -169,6 +176,24 @@ struct KDCRefusal {
         let seconds = UInt32(bitPattern: error.pointee.stime)
         time = seconds == 0 ? nil : Date(timeIntervalSince1970: Double(seconds) + Double(error.pointee.susec) / 1_000_000)
         code = Int32(truncatingIfNeeded: error.pointee.error)
+        let data = error.pointee.e_data
+        let bytes = data.data.map { Array(UnsafeRawBufferPointer(start: $0, count: Int(data.length))) }
+        mechanisms = code == 25 ? bytes.flatMap(Self.mechanisms) : nil
+    }
+
+    /// Reads `SEQUENCE OF SEQUENCE { padata-type [1] Int32, padata-value [2] OCTET STRING }`; nil if it is malformed.
+    static func mechanisms(in data: [UInt8]) -> [Int]? {
+        guard var list = BasicEncoding.content(of: data[...], BasicEncoding.sequence) else { return nil }
+        var numbers: [Int] = []
+        while !list.isEmpty {
+            guard let entry = BasicEncoding.next(in: &list, BasicEncoding.sequence),
+                let type = BasicEncoding.content(of: entry, BasicEncoding.context(1)),
+                let number = BasicEncoding.content(of: type, BasicEncoding.integer), 1...4 ~= number.count
+            else { return nil }
+            let isNegative = number.first.map { $0 > 127 } ?? false
+            numbers.append(number.reduce(isNegative ? -1 : 0) { $0 << 8 | Int($1) })
+        }
+        return numbers
     }
 
     /// The error for a principal; nil if the KDC only requests pre-authentication (25), more of it (91), or TCP (52).

@@ -19,8 +19,9 @@ extension KerberosClient {
     ) async throws(KerberosError) -> CertificateTrial {
         let inquiry = PINInquiry()
         let source = InitialCredentialSource.certificate(identity, inquiry)
+        let options = InitialCredentialOptions(deadline: deadline)
         do throws(KerberosError) {
-            _ = try await initialCredential(for: principal, using: source, options: InitialCredentialOptions(deadline: deadline))
+            _ = try await initialCredential(for: principal, using: source, options: options, inquiry: inquiry)
             return .accepted
         } catch {
             if let protected = inquiry.protected { return protected }
@@ -37,7 +38,7 @@ package enum CertificateTrial: Sendable, Hashable {
     case accepted
     /// The file requires a PIN.
     case protectedFile
-    /// A smart card was found, and requires a PIN.
+    /// A smart card was found, and requires a PIN. The label may be empty.
     case card(label: String, PINState)
     /// No smart card was found, or the KDC offers no sign-in with certificates.
     case noCard
@@ -93,7 +94,8 @@ extension CertificateTrial {
             self = .protectedFile
             return
         }
-        let label = name.firstRange(of: ":token=").map { String(name[$0.upperBound...]) } ?? ""
+        // Compares bytes, because a label may begin with a mark that combines with the character before it.
+        let label = name.utf8.firstRange(of: ":token=".utf8).map { String(decoding: name.utf8[$0.upperBound...], as: UTF8.self) } ?? ""
         self = .card(label: label.escapedForDisplay(limit: 32), PINState(identity.token_flags))
     }
 }

@@ -16,6 +16,16 @@ extension KerberosClient {
         using source: InitialCredentialSource,
         options: InitialCredentialOptions = .init()
     ) async throws(KerberosError) -> Credential {
+        try await initialCredential(for: principal, using: source, options: options, inquiry: nil)
+    }
+
+    /// The same with an inquiry that receives libkrb5's questions about a certificate.
+    func initialCredential(
+        for principal: Principal,
+        using source: InitialCredentialSource,
+        options: InitialCredentialOptions,
+        inquiry: PINInquiry?
+    ) async throws(KerberosError) -> Credential {
         let client = if case .certificate = source { forCertificates } else { self }
         return try await client.performWithArmor(subject: principal.displayName, deadline: options.deadline) {
             context,
@@ -30,7 +40,14 @@ extension KerberosClient {
                 default: false
                 }
             options.isCanonical = principal.isEnterpriseName || !usesKey && client.hasLocatedControllers
-            return try context.initialCredential(for: principal, using: source, options: options, armor: armor, deadline: deadline)
+            return try context.initialCredential(
+                for: principal,
+                using: source,
+                options: options,
+                inquiry: inquiry,
+                armor: armor,
+                deadline: deadline
+            )
         }
     }
 
@@ -88,17 +105,27 @@ extension Context {
     ///
     /// - Parameters:
     ///   - service: A service of the principal's realm; nil is the ticket-granting service.
+    ///   - inquiry: Receives libkrb5's questions about a certificate, before they become prompts.
     ///   - armor: The armor ticket; nil sends the request without armor.
     func initialCredential(
         for principal: Principal,
         using source: InitialCredentialSource,
         service: String? = nil,
         options: InitialCredentialOptions,
+        inquiry: PINInquiry? = nil,
         armor: DraftCache?,
         deadline: CallDeadline
     ) throws(KerberosError) -> Credential {
         try withClock(of: armor) { () throws(KerberosError) in
-            try exchange(for: principal, using: source, service: service, options: options, armor: armor, deadline: deadline)
+            try exchange(
+                for: principal,
+                using: source,
+                service: service,
+                options: options,
+                inquiry: inquiry,
+                armor: armor,
+                deadline: deadline
+            )
         }
     }
 
@@ -107,6 +134,7 @@ extension Context {
         using source: InitialCredentialSource,
         service: String?,
         options: InitialCredentialOptions,
+        inquiry: PINInquiry?,
         armor: DraftCache?,
         deadline: CallDeadline
     ) throws(KerberosError) -> Credential {
@@ -121,6 +149,7 @@ extension Context {
             try protect(requested, with: armor)
             let expiry = PasswordExpiry()
             let note = Unmanaged.passUnretained(expiry).toOpaque()
+            try inquiry?.listen(to: requested, of: self)
             let noted = krb5_get_init_creds_opt_set_expire_callback(raw, requested, PasswordExpiry.callback, note)
             try check(noted, .signIn, subject: principal.displayName)
 
@@ -131,7 +160,6 @@ extension Context {
             case .certificate(let identity, let given):
                 (prompter, isForCertificate) = (given, true)
                 try use(certificate: identity, for: principal, requested)
-                try (given as? PINInquiry)?.listen(to: requested, of: self)
             case .password, .keytab, .clientKeytab: break
             }
             let bridge = PrompterBridge(

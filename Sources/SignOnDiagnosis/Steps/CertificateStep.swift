@@ -9,14 +9,12 @@ internal import SystemSupport
 extension DiagnosticStep {
     /// Checks the user's certificate, if the profile or krb5.conf names one. If a KDC answers, a sign-in with it is tried, up to its PIN,
     /// which is not asked for; the ticket is discarded.
-    static let certificate = DiagnosticStep.check("certificate", limit: .seconds(5)) { findings in
+    static let certificate = DiagnosticStep.check("certificate", limit: .seconds(6)) { findings in
         guard let realm = findings.realm, let client = findings.client else { return .nothing }
         let rules = findings.sso.policy.signInRules(of: realm)
         guard rules.allowsCertificate, let identity = await identity(rules, client) else { return .nothing }
         var state = await CertificateState(identity, client)
-        if state.fault == nil, let (principal, answer) = findings.kdcs.answer, answer.refusal == nil {
-            await state.trySignIn(as: principal, client)
-        }
+        if state.fault == nil { await state.trySignIn(CertificateTrialPlan(findings, realm: realm), client) }
         guard let fault = state.fault else { return .ok("\(identity)\(state.note).") }
         let isNeeded = rules.prefersCertificate || !rules.allowsPassword
         return isNeeded && !fault.isWarning
@@ -26,6 +24,55 @@ extension DiagnosticStep {
     private static func identity(_ rules: SignInRules, _ client: KerberosClient) async -> String? {
         if let own = rules.certificateIdentity { return own }
         return (try? await client.configuredCertificate()) ?? nil
+    }
+}
+
+/// Whether and for whom a sign-in with the certificate is tried.
+private enum CertificateTrialPlan {
+    case possible(Subject)
+    /// The reason, as a clause.
+    case impossible(String)
+
+    struct Subject {
+        let principal: Principal
+        /// Whether the principal was derived from the user's name, so that the certificate may be right all the same.
+        let isGuess: Bool
+        /// Whether the user has a ticket, so that the certificate is not needed now: a card may be in the user's pocket.
+        let isSignedIn: Bool
+        /// Whether the KDC accepts certificates; nil if it did not say so.
+        let acceptsCertificates: Bool?
+    }
+
+    init(_ findings: DiagnosticFindings, realm: String) async {
+        guard let (known, answer) = findings.kdcs.answer else {
+            self = .impossible("no KDC answered")
+            return
+        }
+        guard answer.refusal == nil else {
+            self = .impossible("the KDC refuses \(known)")
+            return
+        }
+        // The session may be that of another principal, such as an administrator's.
+        let own = await firstResult(within: Duration.seconds(2).patient) { [names = findings.sso.names] in
+            try? await names.defaultPrincipal(realm: realm)
+        }
+        let principal = (own ?? nil) ?? known
+        let configuration = findings.sso.policy.configurations.first { $0.realm == realm }
+        let isNamed = configuration?.principalName != nil || configuration?.userPrincipal != nil
+        let isGuess = !isNamed && (findings.kdcs.isGuess || principal != known)
+        // A certificate says who its owner is, which is not for the KDCs of any realm to know.
+        guard configuration != nil || !isGuess else {
+            self = .impossible("no profile names the realm, and no one is signed in")
+            return
+        }
+        self = .possible(
+            Subject(
+                principal: principal,
+                isGuess: isGuess,
+                isSignedIn: findings.kdcs.isSignedIn,
+                acceptsCertificates: answer.acceptsCertificates
+            )
+        )
     }
 }
 
@@ -43,17 +90,11 @@ private struct CertificateState {
     /// Until when the certificate is valid; nil if it was not read.
     private var validity: String?
     /// What the trial found out.
-    private var outcome: String?
+    private var outcome = ""
     private let identity: String
 
     /// What is known about a certificate that may be usable. That of a card or of a protected file is read only with its PIN.
-    var note: String {
-        switch (validity, outcome) {
-        case (nil, nil): " is not examined further, because that requires its PIN"
-        case (let text?, nil), (nil, let text?): text
-        case (let validity?, let outcome?): "\(validity), and\(outcome)"
-        }
-    }
+    var note: String { (validity.map { "\($0), and" } ?? "") + outcome }
 
     init(_ identity: String, _ client: KerberosClient) async {
         self.identity = identity
@@ -64,14 +105,13 @@ private struct CertificateState {
         }
         if let module = Self.module(of: identity) {
             guard access(module, F_OK) != 0 else { return }
-            let remedy = "Install the card's module, or correct CertificateIdentity in the profile or pkinit_identities in krb5.conf."
+            let remedy = "Install the card's module, or correct \(Self.settings)."
             fault = Fault(detail: "the card's module \(module) does not exist.", remedy: remedy)
             return
         }
         let paths = CertificateIdentity.paths(of: identity)
         for path in paths where access(path, R_OK) != 0 {
-            let remedy =
-                "Check the file and its permissions, or correct CertificateIdentity in the profile or pkinit_identities in krb5.conf."
+            let remedy = "Check the file and its permissions, or correct \(Self.settings)."
             fault = Fault(detail: "\(path): \(String(cString: strerror(errno))).", remedy: remedy)
             return
         }
@@ -127,28 +167,57 @@ private struct CertificateState {
         }
     }
 
-    /// Tries a sign-in up to the certificate's PIN. A failure for another reason is left to the checks of that reason.
-    mutating func trySignIn(as principal: Principal, _ client: KerberosClient) async {
+    /// Tries a sign-in up to the certificate's PIN.
+    mutating func trySignIn(_ plan: CertificateTrialPlan, _ client: KerberosClient) async {
+        let subject: CertificateTrialPlan.Subject
+        switch plan {
+        case .impossible(let reason):
+            outcome = " was not tried at the KDC, because \(reason)"
+            return
+        case .possible(let known): subject = known
+        }
+        let isDoubtful = subject.isGuess || subject.isSignedIn
+        guard subject.acceptsCertificates != false else {
+            let detail = "the KDC offers \(subject.principal) no sign-in with a certificate."
+            fault = Fault(detail: detail, remedy: "Ask the realm's administrator for it (PKINIT at the KDC).", isWarning: isDoubtful)
+            return
+        }
+        let limit = Duration.seconds(3).patient
         do throws(KerberosError) {
-            switch try await client.tryCertificate(identity, for: principal, deadline: .seconds(3)) {
-            case .accepted: outcome = " is accepted by the KDC for \(principal)"
-            case .protectedFile: break
-            case .card(let label, let pin): readCard(label, pin)
-            case .noCard:
-                fault = Fault(
-                    detail: "no smart card was found for \(identity), or the KDC offers no sign-in with certificates.",
-                    remedy:
-                        "Insert the card. If it is inserted, check the reader (opensc-tool --list-readers), and that CertificateIdentity in "
-                        + "the profile or pkinit_identities in krb5.conf names its module and its token (PKCS11:module_name=FILE:token=LABEL)."
-                )
-            }
+            read(try await client.tryCertificate(identity, for: subject.principal, deadline: limit), subject)
         } catch  where error.code == .certificateRefused {
-            fault = Fault(detail: "\(identity): \(error.message)", remedy: nil)
-        } catch {}
+            let remedy =
+                subject.isGuess
+                ? "If this is not your principal, specify it: ksso setup --principal NAME@\(subject.principal.realm)"
+                : "If it is another certificate than yours, correct \(Self.settings)."
+            fault = Fault(detail: "\(identity): \(error.message)", remedy: remedy, isWarning: isDoubtful)
+        } catch  where error.code == .kdcUnreachable && identity.hasPrefix("PKCS11:") {
+            // The KDC has just answered the check of the account.
+            let detail = "the module of the smart card did not answer within \(quantity(limit.components.seconds, "second"))."
+            fault = Fault(detail: detail, remedy: "Check the reader and its service: systemctl status pcscd", isWarning: isDoubtful)
+        } catch {
+            fault = Fault(detail: "\(identity) could not be tried: \(error.message)", remedy: nil, isWarning: true)
+        }
     }
 
-    private mutating func readCard(_ label: String, _ pin: CertificateTrial.PINState) {
-        let card = "the smart card \(label)"
+    private mutating func read(_ trial: CertificateTrial, _ subject: CertificateTrialPlan.Subject) {
+        switch trial {
+        case .accepted: outcome = " is accepted by the KDC for \(subject.principal)"
+        case .protectedFile: outcome = " was not tried at the KDC, because that requires its PIN"
+        case .card(let label, let pin): readCard(label, pin, subject)
+        case .noCard:
+            let other = subject.acceptsCertificates == nil ? ", or the KDC offers no sign-in with certificates" : ""
+            fault = Fault(
+                detail: "no smart card was found for \(identity)\(other).",
+                remedy: "Insert the card. If it is inserted, check the reader (opensc-tool --list-readers), and that \(Self.settings) "
+                    + "names its module and its token (PKCS11:module_name=FILE:token=LABEL).",
+                isWarning: subject.isGuess || subject.isSignedIn
+            )
+        }
+    }
+
+    private mutating func readCard(_ label: String, _ pin: CertificateTrial.PINState, _ subject: CertificateTrialPlan.Subject) {
+        let card = label.isEmpty ? "the smart card" : "the smart card \(label)"
         switch pin {
         case .usable: outcome = ": \(card) was found; its certificate is not examined, because that requires its PIN"
         case .fewAttempts:
@@ -159,9 +228,12 @@ private struct CertificateState {
             fault = Fault(detail: detail, remedy: "If you do not know the PIN, ask the card's issuer before you try.", isWarning: true)
         case .locked:
             let detail = "\(card) has locked its PIN after too many wrong attempts."
-            fault = Fault(detail: detail, remedy: "Unblock it with the PUK, or ask the card's issuer.")
+            let isWarning = subject.isGuess || subject.isSignedIn
+            fault = Fault(detail: detail, remedy: "Unblock it with the PUK, or ask the card's issuer.", isWarning: isWarning)
         }
     }
+
+    private static let settings = "CertificateIdentity in the profile or pkinit_identities in krb5.conf"
 
     private func date(_ seconds: Int) -> Date { Date(timeIntervalSince1970: Double(seconds)) }
 }

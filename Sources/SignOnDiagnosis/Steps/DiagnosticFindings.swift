@@ -65,6 +65,8 @@ struct KDCFindings: Sendable {
     var clocks: [(kdc: String, offset: Double)] = []
     /// Whether the principal of the answer was derived from the user's name.
     var isGuess = false
+    /// Whether a principal of the realm has a valid ticket.
+    var isSignedIn = false
 }
 
 /// What is known about the user's tickets.

@@ -48,6 +48,7 @@ extension DiagnosticStep {
                 try? await sso.sessions().defaultSession(realm: realm)
             } ?? nil
         let configuration = findings.sso.policy.configurations.first { $0.realm == realm }
+        findings.kdcs.isSignedIn = session?.isSignedIn == true
         findings.kdcs.isGuess = session == nil && configuration?.principalName == nil && configuration?.userPrincipal == nil
         let probe: KDCProbe
         do throws(KerberosError) {

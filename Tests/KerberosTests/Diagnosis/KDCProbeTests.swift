@@ -41,6 +41,23 @@ import Testing
         #expect(try realm.issued(.initialTicket, client: "alice") == 0)
     }
 
+    @Test func `a KDC without certificates says so`() async throws {
+        #expect(try answer(try await ask(.tcp, of: realm)).acceptsCertificates == false)
+        #expect(try answer(try await ask(.tcp, "nobody", of: realm)).acceptsCertificates == nil, "the KDC does not know the principal")
+    }
+
+    /// METHOD-DATA with the mechanisms 2, 16 and -1, and damaged ones.
+    @Test func `the mechanisms of a KDC are read, and a damaged list is rejected`() {
+        let entries: [[UInt8]] = [[0xA1, 3, 2, 1, 2], [0xA1, 3, 2, 1, 16, 0xA2, 2, 4, 0], [0xA1, 3, 2, 1, 0xFF]]
+        let list = BasicEncoding.element(0x30, entries.flatMap { BasicEncoding.element(0x30, $0) })
+        #expect(KDCRefusal.mechanisms(in: list) == [2, 16, -1])
+        #expect(KDCRefusal.mechanisms(in: [0x30, 0]) == [])
+        for length in list.indices { #expect(KDCRefusal.mechanisms(in: Array(list.prefix(length))) == nil) }
+        for bytes: [UInt8] in [[0x30, 5, 0x30, 3, 0xA1, 1, 2], [0x30, 6, 0x30, 4, 0xA1, 2, 2, 0], [0x31, 0], [0x30, 2, 5, 0]] {
+            #expect(KDCRefusal.mechanisms(in: bytes) == nil, "\(bytes)")
+        }
+    }
+
     /// Acts as a KDC proxy: extracts the message, sends it to the KDC over TCP, and wraps the reply.
     @Test func `a probe reaches a KDC behind a proxy`() async throws {
         let probe = try await realm.client.probe(for: Principal("alice", defaultRealm: realm.name))

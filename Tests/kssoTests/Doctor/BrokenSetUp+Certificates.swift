@@ -53,6 +53,17 @@ extension BrokenSetUp {
             try await withCertificate { station in try await station.realm.certificate(for: "bob").identity }
         },
         BrokenSetUp(
+            "a KDC that accepts no certificates",
+            failsAt: "certificate",
+            naming: "the KDC offers alice@EXAMPLE.TEST no sign-in with a certificate",
+            obstacle: obstacle
+        ) {
+            try await withCertificate(isAccepted: false) { station in
+                let own = try await station.issueCertificate("alice")
+                return "FILE:\(own.certificate),\(own.key)"
+            }
+        },
+        BrokenSetUp(
             "a smart card that is not inserted",
             failsAt: "certificate",
             naming: "no smart card was found for",
@@ -71,11 +82,15 @@ extension BrokenSetUp {
     }
 
     /// Runs the doctor with a profile that prefers a certificate.
-    private static func withCertificate(_ identity: (Workstation) async throws -> String) async throws -> Diagnosis {
-        let realm = LoadableLibrary.pkinit == nil ? TestRealmOptions(users: ["alice": "secret"]) : try .acceptingCertificates()
+    private static func withCertificate(
+        isAccepted: Bool = true,
+        _ identity: (Workstation) async throws -> String
+    ) async throws -> Diagnosis {
+        let isAccepted = isAccepted && LoadableLibrary.pkinit != nil
+        let realm = isAccepted ? try TestRealmOptions.acceptingCertificates() : TestRealmOptions(users: ["alice": "secret"])
         return try await withStation(realm, signsIn: false) { station in
             let keys = "CertificateIdentity: \"\(try await identity(station))\"\n"
-            try station.install(keys + profile(hosts: ["localhost"], data: ["startInSmartCardMode: true"]))
+            try station.install(keys + profile(hosts: ["localhost"], data: ["startInSmartCardMode: true", "principalName: alice"]))
             // The plugin is unpacked, and not where libkrb5 looks for it.
             let plugin = LoadableLibrary.pkinit.map { "pkinit:\($0.path)" } ?? ""
             let module = LibraryPlugin.pkinit.isInstalled ? "" : "[plugins]\nclpreauth = {\nmodule = \(plugin)\n}\n"

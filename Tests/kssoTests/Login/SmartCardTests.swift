@@ -89,6 +89,8 @@ struct SmartCardTests {
             #expect(try await check() == doubtful, "the doctor itself counts as no attempt")
             #expect(try await login(station, card.identity(), environment: card.environment).exitStatus == 0)
             #expect(try await check() == found)
+            let away = try #require(try await station.doctor().checks.first { $0.name == "certificate" })
+            #expect(away.verdict == .warning && away.detail.hasPrefix("no smart card was found for "), "the user is signed in: \(away)")
         }
     }
 

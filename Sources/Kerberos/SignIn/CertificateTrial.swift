@@ -32,6 +32,13 @@ extension KerberosClient {
     }
 }
 
+extension KerberosError {
+    /// Whether the KDC refused a certificate because it belongs to another principal (RFC 4556 section 3.2.2).
+    package var isCertificateOfAnotherPrincipal: Bool {
+        code == .certificateRefused && Int(libraryCode) == Int(KRB5KDC_ERR_CLIENT_NAME_MISMATCH)
+    }
+}
+
 /// What a sign-in with a certificate comes to if nobody gives its PIN.
 package enum CertificateTrial: Sendable, Hashable {
     /// The KDC issued a ticket.

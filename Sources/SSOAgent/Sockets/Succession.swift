@@ -115,6 +115,8 @@ package struct ProgramFile: Sendable {
     /// The path of the file when the process started.
     package let path: String
     private let started: FileIdentity
+    /// Who owned the file when the process started.
+    private let owner: UInt32?
     private var candidate: FileIdentity?
 
     /// Finds the file of a process; nil if /proc does not name it.
@@ -125,6 +127,7 @@ package struct ProgramFile: Sendable {
             let running = FileIdentity(path: link, followsLinks: true)
         else { return nil }
         started = running
+        owner = FileTrust.owner(ofFile: link)
         if FileIdentity(path: name) == running {
             path = name
         } else if name.hasSuffix(Self.deleted) {
@@ -142,13 +145,15 @@ package struct ProgramFile: Sendable {
     ///
     /// - Returns: Whether another program has replaced it.
     package mutating func wasReplaced() -> Bool {
-        // The process executes the file with its own rights.
-        guard let file = FileIdentity(path: path), file != started, unsafe access(path, X_OK) == 0, FileTrust.isClosedToOthers(file: path)
-        else {
+        guard let file = FileIdentity(path: path), file != started, unsafe access(path, X_OK) == 0, isTrusted else {
             candidate = nil
             return false
         }
         defer { candidate = file }
         return candidate == file
     }
+
+    /// Whether the file may be executed with the rights of this process: it belongs to this user, to root or to the owner of the running
+    /// program, and not every user can write to it.
+    private var isTrusted: Bool { FileTrust.owner(ofFile: path).map { [0, geteuid(), owner].contains($0) } ?? false }
 }

@@ -56,15 +56,14 @@ private enum CertificateTrialPlan {
         let own = await firstResult(within: Duration.seconds(2).patient) { [names = findings.sso.names] in
             try? await names.defaultPrincipal(realm: realm)
         }
-        let principal = (own ?? nil) ?? known
         let configuration = findings.sso.policy.configurations.first { $0.realm == realm }
-        let isNamed = configuration?.principalName != nil || configuration?.userPrincipal != nil
-        let isGuess = !isNamed && (findings.kdcs.isGuess || principal != known)
-        // A certificate says who its owner is, which is not for the KDCs of any realm to know.
-        guard configuration != nil || !isGuess else {
-            self = .impossible("no profile names the realm, and no one is signed in")
+        guard configuration != nil || !findings.kdcs.isGuess else {
+            self = .impossible("a certificate names its owner, and is sent only to a realm that a profile or a session names")
             return
         }
+        let principal = configuration == nil ? known : (own ?? nil) ?? known
+        let isNamed = configuration?.principalName != nil || configuration?.userPrincipal != nil
+        let isGuess = !isNamed && (findings.kdcs.isGuess || principal != known)
         self = .possible(
             Subject(
                 principal: principal,
@@ -176,25 +175,28 @@ private struct CertificateState {
             return
         case .possible(let known): subject = known
         }
-        let isDoubtful = subject.isGuess || subject.isSignedIn
         guard subject.acceptsCertificates != false else {
-            let detail = "the KDC offers \(subject.principal) no sign-in with a certificate."
-            fault = Fault(detail: detail, remedy: "Ask the realm's administrator for it (PKINIT at the KDC).", isWarning: isDoubtful)
+            let remedy = "Ask the realm's administrator for it (PKINIT at the KDC)."
+            fault = Fault(detail: "the KDC offers no sign-in with certificates.", remedy: remedy, isWarning: subject.isSignedIn)
             return
         }
         let limit = Duration.seconds(3).patient
         do throws(KerberosError) {
             read(try await client.tryCertificate(identity, for: subject.principal, deadline: limit), subject)
-        } catch  where error.code == .certificateRefused {
+        } catch  where error.isCertificateOfAnotherPrincipal {
             let remedy =
                 subject.isGuess
                 ? "If this is not your principal, specify it: ksso setup --principal NAME@\(subject.principal.realm)"
-                : "If it is another certificate than yours, correct \(Self.settings)."
-            fault = Fault(detail: "\(identity): \(error.message)", remedy: remedy, isWarning: isDoubtful)
+                : "Correct \(Self.settings)."
+            let isWarning = subject.isGuess || subject.isSignedIn
+            fault = Fault(detail: "\(identity): \(error.message)", remedy: remedy, isWarning: isWarning)
+        } catch  where error.code == .certificateRefused {
+            fault = Fault(detail: "\(identity): \(error.message)", remedy: nil, isWarning: subject.isSignedIn)
         } catch  where error.code == .kdcUnreachable && identity.hasPrefix("PKCS11:") {
-            // The KDC has just answered the check of the account.
-            let detail = "the module of the smart card did not answer within \(quantity(limit.components.seconds, "second"))."
-            fault = Fault(detail: detail, remedy: "Check the reader and its service: systemctl status pcscd", isWarning: isDoubtful)
+            // libkrb5 does not say which of the two it waited for.
+            let detail = "the module of the smart card or a KDC did not answer within \(quantity(limit.components.seconds, "second"))."
+            let remedy = "If all KDCs answer, check the reader and its service: systemctl status pcscd"
+            fault = Fault(detail: detail, remedy: remedy, isWarning: subject.isSignedIn)
         } catch {
             fault = Fault(detail: "\(identity) could not be tried: \(error.message)", remedy: nil, isWarning: true)
         }
@@ -211,7 +213,7 @@ private struct CertificateState {
                 detail: "no smart card was found for \(identity)\(other).",
                 remedy: "Insert the card. If it is inserted, check the reader (opensc-tool --list-readers), and that \(Self.settings) "
                     + "names its module and its token (PKCS11:module_name=FILE:token=LABEL).",
-                isWarning: subject.isGuess || subject.isSignedIn
+                isWarning: subject.isSignedIn
             )
         }
     }
@@ -228,8 +230,8 @@ private struct CertificateState {
             fault = Fault(detail: detail, remedy: "If you do not know the PIN, ask the card's issuer before you try.", isWarning: true)
         case .locked:
             let detail = "\(card) has locked its PIN after too many wrong attempts."
-            let isWarning = subject.isGuess || subject.isSignedIn
-            fault = Fault(detail: detail, remedy: "Unblock it with the PUK, or ask the card's issuer.", isWarning: isWarning)
+            let remedy = "Unblock it with the PUK, or ask the card's issuer."
+            fault = Fault(detail: detail, remedy: remedy, isWarning: subject.isSignedIn)
         }
     }
 

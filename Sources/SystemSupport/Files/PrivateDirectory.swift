@@ -108,10 +108,11 @@ package enum FileTrust {
         return nil
     }
 
-    /// Whether a file belongs to this user or root, and others cannot write to it. Its group and its directories are not checked.
-    package static func isClosedToOthers(file path: String) -> Bool {
+    /// The owner of a file that not every user can write to; nil if every user can. Its group and its directories are not checked.
+    package static func owner(ofFile path: String) -> UInt32? {
         var status = stat()
-        return unsafe stat(path, &status) == 0 && isOurs(status) && status.st_mode & 0o002 == 0
+        guard unsafe stat(path, &status) == 0, status.st_mode & 0o002 == 0 else { return nil }
+        return status.st_uid
     }
 
     /// The number of symbolic links that Linux follows in one path.

@@ -12,7 +12,7 @@ struct DoctorCommand: AsyncParsableCommand {
         abstract: "Check every layer, from the profile to the server's response, and print the first one that fails.",
         discussion: """
             It never prompts for a password, does not change your tickets, and finishes within 15 seconds even if servers do not answer. \
-            A certificate in the profile or krb5.conf is tried up to its PIN, for which the module of a smart card is loaded.
+            It tries the certificate of the profile or krb5.conf, and stops before its PIN; for a smart card, it loads the card's module.
             The first failed check is the cause; later checks may fail for that reason alone.
             A name without a scheme is a realm if it is a known one or in upper case, and otherwise a host, which is checked over https.
             Exits with status 0 if no check fails, and with status 1 otherwise. A warning (!) is not a failure.

@@ -39,7 +39,7 @@ extension KerberosError {
     }
 }
 
-/// What a sign-in with a certificate comes to if nobody gives its PIN.
+/// The result of a sign-in with a certificate, but without its PIN.
 package enum CertificateTrial: Sendable, Hashable {
     /// The KDC issued a ticket.
     case accepted

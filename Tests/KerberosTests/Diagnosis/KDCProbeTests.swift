@@ -43,7 +43,7 @@ import Testing
 
     @Test func `a KDC without certificates says so`() async throws {
         #expect(try answer(try await ask(.tcp, of: realm)).acceptsCertificates == false)
-        #expect(try answer(try await ask(.tcp, "nobody", of: realm)).acceptsCertificates == nil, "the KDC does not know the principal")
+        #expect(try answer(try await ask(.tcp, "nobody", of: realm)).acceptsCertificates == nil, "the principal is unknown")
     }
 
     /// METHOD-DATA with the mechanisms 2, 16 and -1, and damaged ones.

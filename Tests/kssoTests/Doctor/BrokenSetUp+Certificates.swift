@@ -39,10 +39,7 @@ extension BrokenSetUp {
             naming: "this machine cannot verify the certificate, so it was not sent",
             obstacle: obstacle
         ) {
-            try await withCertificate { station in
-                let own = try await station.issueCertificate("alice")
-                return "FILE:\(own.certificate),\(own.key)"
-            }
+            try await withCertificate(selfSigned)
         },
         BrokenSetUp(
             "a certificate of another principal",
@@ -60,10 +57,7 @@ extension BrokenSetUp {
             naming: "the KDC offers no sign-in with certificates",
             obstacle: obstacle
         ) {
-            try await withCertificate(isAccepted: false) { station in
-                let own = try await station.issueCertificate("alice")
-                return "FILE:\(own.certificate),\(own.key)"
-            }
+            try await withCertificate(isAccepted: false, selfSigned)
         },
         BrokenSetUp(
             "a smart card that is not inserted",
@@ -75,6 +69,11 @@ extension BrokenSetUp {
             return try await withCertificate { _ in "PKCS11:module_name=\(module):token=Staff card" }
         },
     ]
+
+    private static func selfSigned(_ station: Workstation) async throws -> String {
+        let own = try await station.issueCertificate("alice")
+        return "FILE:\(own.certificate),\(own.key)"
+    }
 
     private static let cardObstacle =
         obstacle ?? (LoadableLibrary.card != nil ? nil : "softhsm2 is missing: Scripts/install-packages unpacks it")

@@ -86,9 +86,9 @@ struct SmartCardTests {
             #expect(try await login(station, card.identity(), pin: "9999", environment: card.environment).exitStatus != 0)
             let doubtful = try await check()
             #expect(doubtful.verdict == .warning && doubtful.detail.contains("a wrong PIN was entered"), "\(doubtful)")
-            #expect(try await check() == doubtful, "the doctor itself counts as no attempt")
             #expect(try await login(station, card.identity(), environment: card.environment).exitStatus == 0)
-            #expect(try await check() == found)
+            // A wrong PIN in the first of them would change the second.
+            for _ in 1...2 { #expect(try await check() == found, "the doctor's check counts as no attempt") }
             let away = try #require(try await station.doctor().checks.first { $0.name == "certificate" })
             #expect(away.verdict == .warning && away.detail.hasPrefix("no smart card was found for "), "the user is signed in: \(away)")
         }

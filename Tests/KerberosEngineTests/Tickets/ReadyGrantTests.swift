@@ -24,9 +24,16 @@ struct ReadyGrantTests {
         )
     }
 
+    /// An environment whose clock stands still, because a ready grant requires that the session was checked less than two seconds ago.
+    private func makeHome() throws -> CacheHome {
+        var home = try CacheHome(try #require(TestRealm.current))
+        home.options.clock = { [clock = home.clock] in clock.stoppedNow }
+        return home
+    }
+
     @Test func `a ready grant requires a cached ticket and requests none`() async throws {
         let realm = try #require(TestRealm.current)
-        let kerberos = try CacheHome(realm).makeExtension()
+        let kerberos = try makeHome().makeExtension()
         #expect(await kerberos.readyGrant(for: try request()) == nil, "no one is signed in")
         try await kerberos.signIn("alice", using: .secret)
         #expect(await kerberos.readyGrant(for: try request()) == nil, "no ticket")
@@ -42,7 +49,7 @@ struct ReadyGrantTests {
     }
 
     @Test func `an unhandled host, principal or operation has no ready grant`() async throws {
-        let kerberos = try CacheHome(try #require(TestRealm.current)).makeExtension()
+        let kerberos = try makeHome().makeExtension()
         try await kerberos.signIn("alice", using: .secret)
         _ = try await kerberos.grant("www.example.test")
         #expect(await kerberos.readyGrant(for: try request("www.example.test")) != nil)
@@ -55,7 +62,7 @@ struct ReadyGrantTests {
 
     /// Another process may have signed out, which only reading the cache shows.
     @Test func `a session that was not checked recently has no ready grant`() async throws {
-        let home = try CacheHome(try #require(TestRealm.current))
+        let home = try makeHome()
         let kerberos = home.makeExtension()
         try await kerberos.signIn("alice", using: .secret)
         _ = try await kerberos.grant("www.example.test")

@@ -128,6 +128,7 @@ extension ApacheConfiguration {
         ThreadsPerChild 192
         MaxRequestWorkers 192
         MinSpareThreads 1
+        KeepAliveTimeout 600
         LimitRequestFieldSize \(options.maximumFieldSize)
         TypesConfig /dev/null
         ErrorLog "\(directory)/error.log"

@@ -10,10 +10,17 @@ import Testing
 struct PACRoutesTests {
     private let target = RouteTarget(url: "http://www.corp.example/page?q=1", host: "www.corp.example", port: 80)
 
+    /// The limits of tests that do not reach them. On a busy machine a process may take seconds to start.
+    private static var patient: PACEvaluator.Limits {
+        var limits = PACEvaluator.Limits()
+        limits.time = .seconds(60)
+        return limits
+    }
+
     /// Runs the body with the routes of a PAC file with this script.
     private func withRoutes<Value>(
         _ script: String,
-        limits: PACEvaluator.Limits = .init(),
+        limits: PACEvaluator.Limits = Self.patient,
         _ body: (PACRoutes, PACEvaluator, String) async throws -> Value
     ) async throws -> Value {
         try await withFolder { folder in

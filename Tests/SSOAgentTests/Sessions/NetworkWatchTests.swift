@@ -61,15 +61,14 @@ import Testing
                 try await realm.startKDC()
                 let begun = home.clock.now.uptime
                 change.yield()
+                // The keeper's clock stops before the time of its next attempt; the KDC may take as long as it needs.
                 try #require(
                     try await comesTrue {
                         await home.settle(keeper)
-                        home.clock.advance(by: 0.1)
+                        if home.clock.now.uptime - begun < 4.5 { home.clock.advance(by: 0.1) }
                         return try realm.issued(.initialTicket, client: "robot") == 2
                     }
                 )
-                // Measured by the keeper's clock; the KDC answers in milliseconds.
-                #expect(home.clock.now.uptime - begun < 5)
                 try await events.next(.networkAvailable)
                 try await events.next(.gotNewCredential)
             }

@@ -70,6 +70,18 @@ struct ProgramFileTests {
         }
     }
 
+    /// As for a program below `/opt` that its administrator's account owns.
+    @Test(.enabled(if: geteuid() == 0, "only root can give a file away"))
+    func `the owner of the running program may replace it`() async throws {
+        try await whileRunning { link in
+            #expect(chown(program, 65_534, 65_534) == 0)
+            var file = try #require(ProgramFile(link: link))
+            try install()
+            #expect(chown(program, 65_534, 65_534) == 0)
+            #expect(checks(&file) == [false, true])
+        }
+    }
+
     @Test func `a program that was removed is not replaced`() async throws {
         try await whileRunning { link in
             try FileManager.default.removeItem(atPath: program)

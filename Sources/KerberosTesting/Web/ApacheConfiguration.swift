@@ -111,7 +111,8 @@ struct ApacheConfiguration {
 extension ApacheConfiguration {
     /// Returns Apache's main configuration.
     ///
-    /// With a single socket, the event MPM needs no mutex between processes, so that a killed server leaves no semaphore behind.
+    /// With a single socket, the event MPM needs no mutex between processes, so that a killed server leaves no semaphore behind. Idle
+    /// connections are kept for ten minutes instead of five seconds, because a test on a busy machine may send its next request late.
     func text(port: Int) -> String {
         """
         \(loading)

@@ -129,7 +129,7 @@ private func largeTicket(_ number: Int) -> Fields {
 
 /// Stores tickets one by one, and kills the server after `killAfter` of them; returns how many were acknowledged.
 ///
-/// Another client may be far ahead of the one that kills the server, so each stores at most as many as fit in the reply that lists them.
+/// Another client may be far ahead of the one that kills the server, so each stores at most 400 of them, which one reply can list.
 private func storeUntilTheEnd(_ path: String, _ name: String, killAfter: Int?) async throws -> Int {
     try await withConnection(path) { connection async throws in
         #expect(try await connection.code(.initialize, name, Sample.alice) == .ok)

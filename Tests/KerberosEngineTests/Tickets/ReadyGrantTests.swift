@@ -24,7 +24,7 @@ struct ReadyGrantTests {
         )
     }
 
-    /// An environment whose clock stands still, because a ready grant requires that the session was checked less than two seconds ago.
+    /// An environment whose clock is stopped, because a ready grant requires that the session was checked less than two seconds ago.
     private func makeHome() throws -> CacheHome {
         var home = try CacheHome(try #require(TestRealm.current))
         home.options.clock = { [clock = home.clock] in clock.stoppedNow }

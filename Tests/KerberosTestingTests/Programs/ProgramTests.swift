@@ -51,14 +51,14 @@ struct ProgramTests {
 
     @Test func `a program that hangs is killed at its deadline`() async throws {
         let error = await #expect(throws: KerberosTestingError.self) {
-            try await realm.run("sh", ["-c", "exec sleep 600"], deadline: .seconds(5))
+            try await realm.run("sleep", ["600"], deadline: .seconds(5))
         }
         #expect(error?.code == .commandFailed)
         #expect(
-            error?.message.hasSuffix("exec sleep 600 did not exit within 5.0 seconds and was killed.") == true,
+            error?.message.hasSuffix("sleep 600 did not exit within 5.0 seconds and was killed.") == true,
             "\(String(describing: error))"
         )
-        #expect(!visibleArguments(of: realm.directory).contains { $0.hasPrefix("sleep\0600") })
+        #expect(!visibleArguments(of: realm.directory).contains { $0.contains("sleep") })
     }
 
     @Test(arguments: [false, true])

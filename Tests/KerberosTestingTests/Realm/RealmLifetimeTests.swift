@@ -91,20 +91,19 @@ import Testing
     }
 
     @Test func `many realms run concurrently`() async throws {
-        let results = try await withThrowingTaskGroup(of: (Int, String).self) { group in
+        try await withThrowingTaskGroup { group in
             for number in 0..<8 {
                 group.addTask {
                     try await withTestRealm(.init(name: "R\(number).TEST", users: ["alice": "secret\(number)"])) { realm in
                         let login = try await realm.run("kinit", ["alice"], input: "secret\(number)\n")
                         #expect(login.exitStatus == 0, "\(login.errors)")
-                        return (number, try await realm.run("klist", []).output)
+                        let list = try await realm.run("klist", []).output
+                        #expect(list.contains("alice@R\(number).TEST"), "\(list)")
                     }
                 }
             }
-            return try await group.reduce(into: [Int: String]()) { $0[$1.0] = $1.1 }
+            try await group.waitForAll()
         }
-        #expect(results.count == 8)
-        for (number, list) in results { #expect(list.contains("alice@R\(number).TEST"), "\(list)") }
     }
 
     @Test func `a missing program is reported with its package`() throws {

@@ -200,7 +200,8 @@ struct PACRoutesTests {
             #expect(await found(configured, other).first?.hasPrefix("The PAC file") == true)
             let profile = try ConfiguredRoutes(noProxy: ["other.example"], servers: [], autoConfiguration: path, worker: .built)
             #expect(await found(profile, other) == ["DIRECT"])
-            #expect(await found(profile, target).first?.hasPrefix("The PAC file") == true)
+            // Its limits are the default ones, within which a busy machine may not even load the script.
+            #expect(await found(profile, target).first?.contains("PAC file \(path)") == true)
         }
     }
 

@@ -11,9 +11,9 @@ package func processes(of folder: String) -> [String] {
     }
 }
 
-/// The arguments, as `ps` shows them, of each process whose environment contains a folder.
+/// The arguments, as `ps` shows them, of each process whose environment contains a folder. A process that exits meanwhile has none.
 package func visibleArguments(of folder: String) -> [String] {
-    processes(of: folder).compactMap { String.contents(ofKernelFile: "/proc/\($0)/cmdline") }
+    processes(of: folder).compactMap { String.contents(ofKernelFile: "/proc/\($0)/cmdline") }.filter { !$0.isEmpty }
 }
 
 /// The state, as `ps` prints it, of each process whose arguments start with a text and whose environment contains a folder.

@@ -59,14 +59,14 @@ struct DoctorOfflineTests {
         #expect(diagnosis.checks.count { $0.name == "kdc" } <= 1, "\(diagnosis)")
     }
 
-    /// The name server answers that the name does not exist, as the one of another network does.
-    @Test(.enabled(if: LoadableLibrary.nameService != nil, "nss_wrapper is missing: Scripts/install-packages unpacks it"))
+    /// The name does not exist, as the name server of another network answers.
+    @Test(.enabled(if: PrivateMounts.arePossible, "\(PrivateMounts.reason)"))
     func `a KDC whose name does not resolve is reported with the VPN first`() async throws {
-        var environment = try configuration(Self.centers)
-        environment["LD_PRELOAD"] = LoadableLibrary.nameService?.path ?? ""
-        environment["NSS_WRAPPER_DISABLE_DEEPBIND"] = "1"
-        environment["NSS_WRAPPER_HOSTS"] = try station.write("127.0.0.1 localhost\n", to: "hosts")
-        let first = try #require(try await station.doctor(environment: environment).firstFailure)
+        let services = try station.write("hosts: files\n", to: "nsswitch.conf")
+        let diagnosis = try await station.doctor(environment: try configuration(Self.centers)) {
+            PrivateMounts.command(#"mount --bind "$1" /etc/nsswitch.conf; shift; exec "$@""#, [services] + $0)
+        }
+        let first = try #require(diagnosis.firstFailure)
         #expect(first.name == "kdc" && first.detail == "KDC kdc1.corp.example:88 (krb5.conf): its name does not resolve.", "\(first)")
         let lines = first.remedy?.components(separatedBy: "\n    ")
         #expect(

@@ -87,7 +87,7 @@ struct SmartCardTests {
             let doubtful = try await check()
             #expect(doubtful.verdict == .warning && doubtful.detail.contains("a wrong PIN was entered"), "\(doubtful)")
             #expect(try await login(station, card.identity(), environment: card.environment).exitStatus == 0)
-            // A wrong PIN in the first of them would change the second.
+            // If the first check entered a wrong PIN, the second one would report it.
             for _ in 1...2 { #expect(try await check() == found, "the doctor's check counts as no attempt") }
             let away = try #require(try await station.doctor().checks.first { $0.name == "certificate" })
             #expect(away.verdict == .warning && away.detail.hasPrefix("no smart card was found for "), "the user is signed in: \(away)")

@@ -58,7 +58,7 @@ struct ProgramTests {
             error?.message.hasSuffix("sleep 600 did not exit within 5.0 seconds and was killed.") == true,
             "\(String(describing: error))"
         )
-        #expect(!visibleArguments(of: realm.directory).contains { $0.contains("sleep") })
+        #expect(!visibleArguments(of: realm.directory).contains { $0.contains("sleep\0600") })
     }
 
     @Test(arguments: [false, true])

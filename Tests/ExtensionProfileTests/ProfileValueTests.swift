@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import ExtensionProfile
@@ -56,7 +57,7 @@ import Testing
     }
 
     /// Reading a file with any damaged byte must not trap or hang; a truncated one is an error.
-    @Test func `a damaged binary property list does not crash the reader`() throws {
+    @Test(.computation) func `a damaged binary property list does not crash the reader`() throws {
         let whole = try Array(Fixture.data("corporate-binary.mobileconfig"))
         for position in whole.indices {
             for value in [UInt8(0x00), 0xFF, 0xAF, 0xDF] {

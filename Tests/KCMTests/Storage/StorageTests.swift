@@ -53,7 +53,7 @@ struct StorageTests {
         }
     }
 
-    @Test func `a truncated file restores every complete record`() async throws {
+    @Test(.computation) func `a truncated file restores every complete record`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             var states: [(size: Int, state: [String])] = []
@@ -87,7 +87,7 @@ struct StorageTests {
         try #require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
     }
 
-    @Test func `replaced and removed records do not accumulate in the file`() async throws {
+    @Test(.computation) func `replaced and removed records do not accumulate in the file`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             disk.send(.initialize, "", Sample.alice)

@@ -53,7 +53,7 @@ struct WipedRecordTests {
     }
 
     /// Every removal leaves other records in between, so that the file is not rewritten without the removed ones.
-    @Test func `thousands of tickets removed by one request are overwritten with few file operations`() async throws {
+    @Test(.computation) func `thousands of tickets removed by one request are overwritten with few file operations`() async throws {
         try await withFolder { folder in
             var disk = try Disk(folder)
             let staying = (0..<3000).map { Sample.ticket($0, client: Sample.bob) }

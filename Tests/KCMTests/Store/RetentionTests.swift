@@ -43,7 +43,7 @@ struct RetentionTests {
         #expect(try client.list("a") == [Sample.ticket(3, end: 20_000).bytes])
     }
 
-    @Test func `the index finds the same expired tickets as a search through all tickets`() throws {
+    @Test(.computation) func `the index finds the same expired tickets as a search through all tickets`() throws {
         var random = SeededGenerator(seed: 1)
         var list = CredentialList()
         for step in 0..<2000 {

@@ -63,8 +63,8 @@ import Testing
     enum Demand: CaseIterable, Sendable {
         case serviceTicket, replacement, renewal
 
-        /// - Parameter deadline: How long to wait for the KDC. If the cache server is silent, it is shorter than the limit for cache servers,
-        ///   so that a call that waits for that server on the KDC's time fails the test.
+        /// - Parameter deadline: How long to wait for the KDC. If the cache server is silent, it is shorter than the limit for cache
+        ///   servers, so that a call that waits for that server on the KDC's time fails the test.
         @discardableResult func make(_ user: SignedIn, within deadline: Duration = .seconds(60)) async throws -> Credential {
             let service = try TestRealm.required().principal("HTTP/www.example.test")
             return switch self {

@@ -4,7 +4,7 @@ import Testing
 @testable import KCM
 
 /// Decoding of requests as MIT's and Heimdal's clients send them: complete, truncated and damaged.
-@Suite(.computation) struct RequestDecodingTests {
+struct RequestDecodingTests {
     @Test func `the recordings cover every operation except NOOP, which no client sends`() {
         let recorded = Set(Exchange.distinct.compactMap { KCM.Operation(rawValue: $0.operation) })
         #expect(recorded == Set(KCM.Operation.allCases).subtracting([.noOperation]))

@@ -4,7 +4,7 @@ import Testing
 @testable import KCM
 
 /// The cost of requests on large caches, counted in comparisons because durations depend on the machine.
-@Suite(.computation) struct ManyTicketsTests {
+struct ManyTicketsTests {
     private func client(_ tickets: [Fields]) -> Client {
         var client = Client()
         #expect(client.send(.replace, "", replacement(tickets)) == Reply())
@@ -131,7 +131,7 @@ import Testing
     }
 
     /// After ten thousand removals and as many stores, the cost is that of the remaining tickets.
-    @Test func `removed tickets no longer count toward the storage cost`() throws {
+    @Test(.computation) func `removed tickets no longer count toward the storage cost`() throws {
         var client = client((0..<1000).map { Sample.ticket($0) })
         let cost = client.store.cost
         for round in 1...10 {

@@ -61,7 +61,7 @@ import Testing
                 try await realm.startKDC()
                 let begun = home.clock.now.uptime
                 change.yield()
-                // The clock stops before the retry that is due without a change. A probe that the KDC answers too late is repeated by then.
+                // The clock stops before the retry that is due without a change.
                 try #require(
                     try await comesTrue {
                         await home.settle(keeper)

@@ -4,7 +4,7 @@ import Testing
 /// Random histories of sign-ins, sign-outs, renewals, faults and kills against the agent's schedule.
 @Suite struct ScheduleModelTests {
     /// Each hundred seeds are one case, so that a failure names a seed.
-    @Test(.computation, arguments: 0..<8) func `no history breaks a rule of renewals and sign-outs`(hundred: Int) {
+    @Test(.computation, .serialized, arguments: 0..<8) func `no history breaks a rule of renewals and sign-outs`(hundred: Int) {
         for seed in hundred * 100..<(hundred + 1) * 100 {
             var model = ScheduleModel(seed: UInt64(seed))
             model.run(steps: 120)

@@ -8,17 +8,13 @@ public import Testing
 package final class SeparateThreads: TaskExecutor {
     static let shared = SeparateThreads()
 
-    private static let key = DispatchSpecificKey<Bool>()
-    private let queue = DispatchQueue(label: "separate threads of tests", attributes: .concurrent)
+    private init() {}
 
-    private init() { queue.setSpecific(key: Self.key, value: true) }
-
-    /// Whether the caller runs on one of these threads.
-    package static var areCurrent: Bool { DispatchQueue.getSpecific(key: key) ?? false }
-
+    /// Each job has a serial queue, for which Dispatch starts another thread if all are busy. A concurrent queue would use the threads of
+    /// all Swift tasks.
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        DispatchQueue(label: "a test's own thread").async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }
 

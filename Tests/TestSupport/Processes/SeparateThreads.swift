@@ -18,72 +18,29 @@ package final class SeparateThreads: TaskExecutor {
     }
 }
 
-/// Runs a long computation on a thread of its own, one such test case at a time.
+/// Runs a test case on threads of its own, when no other one of its kind runs.
 ///
 /// The time limit of a test includes its wait for the others.
-public struct ComputationTrait: TestTrait, SuiteTrait, TestScoping {
-    private static let turn = Turn()
+public struct SeparateThreadsTrait: TestTrait, TestScoping {
+    fileprivate static let exitTests = Turn()
+    fileprivate static let computations = Turn()
 
-    /// Whether the trait of a suite applies to its tests.
-    public var isRecursive: Bool { true }
+    fileprivate let turn: Turn
 
-    /// Waits for the other computations, then runs the test case.
+    /// Waits for the others of its kind, then runs the test case.
     public func provideScope(
         for test: Test,
         testCase: Test.Case?,
         performing body: @Sendable () async throws -> Void
     ) async throws {
-        try await Self.turn.run { try await withTaskExecutorPreference(SeparateThreads.shared) { try await body() } }
+        try await turn.run { try await withTaskExecutorPreference(SeparateThreads.shared) { try await body() } }
     }
 }
 
-extension Trait where Self == ComputationTrait {
-    /// Runs a test that computes for more than about a second on a thread of its own.
-    public static var computation: Self { ComputationTrait() }
-}
+extension Trait where Self == SeparateThreadsTrait {
+    /// For a test with `processExitsWith`: while its child process runs, Swift Testing blocks the test's thread to read a pipe.
+    public static var exitTest: Self { SeparateThreadsTrait(turn: SeparateThreadsTrait.exitTests) }
 
-/// Lets one test run at a time.
-actor Turn {
-    private var isTaken = false
-    private var waiting: [(number: Int, continuation: CheckedContinuation<Void, any Error>)] = []
-    private var next = 0
-
-    /// Runs the closure when no other one runs. Throws `CancellationError` if the task is canceled while it waits.
-    nonisolated func run(_ body: @Sendable () async throws -> Void) async throws {
-        try await take()
-        do {
-            try await body()
-        } catch {
-            await pass()
-            throw error
-        }
-        await pass()
-    }
-
-    private func take() async throws {
-        guard isTaken else {
-            isTaken = true
-            return
-        }
-        next += 1
-        let number = next
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { waiting.append((number, $0)) }
-        } onCancel: {
-            Task { await self.leave(number) }
-        }
-    }
-
-    private func leave(_ number: Int) {
-        guard let index = waiting.firstIndex(where: { $0.number == number }) else { return }
-        waiting.remove(at: index).continuation.resume(throwing: CancellationError())
-    }
-
-    private func pass() {
-        guard !waiting.isEmpty else {
-            isTaken = false
-            return
-        }
-        waiting.removeFirst().continuation.resume()
-    }
+    /// For a test that computes for more than about a second.
+    public static var computation: Self { SeparateThreadsTrait(turn: SeparateThreadsTrait.computations) }
 }

@@ -10,7 +10,7 @@ struct OwnConnections: NegotiateTransport {
     var showsCertificates: Bool { true }
 
     func sendWithoutCredentials(_ request: PendingRequest, to origin: Origin) async throws -> StampedResponse {
-        guard fitsMultiplexed(request) || origin.scheme == .http else { return try await send(request, over: .anonymousHTTP1, to: origin) }
+        guard origin.scheme == .http || fitsMultiplexed(request) else { return try await send(request, over: .anonymousHTTP1, to: origin) }
         do {
             return try await send(request, over: .anonymous, to: origin)
         } catch ConnectionChange.protocolVersion {

@@ -22,14 +22,14 @@ package struct HostName: Sendable, Hashable {
         try HostName.checkLabels(bytes)
         guard bytes.count <= 253 else { throw .tooLong }
         let name = bytes.map(\.lowercased)
-        let parts = name.split(separator: UInt8(ascii: "."))
+        let dot = UInt8(ascii: ".")
         // As in the URL standard: if the last label is a number, the whole is an address or invalid.
-        guard let last = parts.last, IPv4Address.isNumber(last) else {
+        guard IPv4Address.isNumber(name[(name.lastIndex(of: dot).map { $0 + 1 } ?? 0)...]) else {
             self.text = String(decoding: name, as: UTF8.self)
             isAddress = false
             return
         }
-        guard let address = IPv4Address(parts: parts) else { throw .badAddress }
+        guard let address = IPv4Address(parts: name.split(separator: dot)) else { throw .badAddress }
         self.text = address.description
         isAddress = true
     }
@@ -47,13 +47,16 @@ package struct HostName: Sendable, Hashable {
         let hyphen = UInt8(ascii: "-")
         var length = 0
         var previous = dot
-        for byte in bytes + [dot] {
+        func endLabel() throws(Problem) {
+            guard length > 0 else { throw .emptyLabel }
+            guard previous != hyphen else { throw .hyphen }
+            guard length <= 63 else { throw .labelTooLong }
+            length = 0
+        }
+        for byte in bytes {
             guard byte < 0x80 else { throw .notASCII }
             if byte == dot {
-                guard length > 0 else { throw .emptyLabel }
-                guard previous != hyphen else { throw .hyphen }
-                guard length <= 63 else { throw .labelTooLong }
-                length = 0
+                try endLabel()
             } else {
                 guard byte.isLetter || byte.isDigit || byte == hyphen || byte == UInt8(ascii: "_") else { throw .badCharacter(byte) }
                 guard length > 0 || byte != hyphen else { throw .hyphen }
@@ -61,6 +64,7 @@ package struct HostName: Sendable, Hashable {
             }
             previous = byte
         }
+        try endLabel()
     }
 }
 

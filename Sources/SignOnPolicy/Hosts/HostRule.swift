@@ -37,7 +37,13 @@ public struct HostRule: Sendable, Hashable, CustomStringConvertible {
 
     /// Whether the rule covers a host. No rule covers an address or an invalid host name.
     public func matches(host: String) -> Bool {
-        guard let host = try? HostName(host), !host.isAddress else { return false }
+        guard let host = try? HostName(host) else { return false }
+        return matches(host)
+    }
+
+    /// Whether the rule covers a host that was parsed before.
+    func matches(_ host: HostName) -> Bool {
+        guard !host.isAddress else { return false }
         switch kind {
         case .exact: return host.text == name
         // The name begins with its dot, so the match ends at a label; the host's own first label is never empty.
@@ -177,8 +183,9 @@ struct HostRuleMatch: Sendable, Hashable {
         host: String,
         list: KeyPath<ExtensionConfiguration, [HostRule]> = \.hosts
     ) -> [HostRuleMatch] {
+        guard let host = try? HostName(host) else { return [] }
         let matches = configurations.indices.flatMap { position in
-            configurations[position][keyPath: list].filter { $0.matches(host: host) }.map {
+            configurations[position][keyPath: list].filter { $0.matches(host) }.map {
                 HostRuleMatch(rule: $0, shared: SharedConfiguration(configurations, position))
             }
         }

@@ -97,16 +97,15 @@ extension Origin {
 
     /// The scheme, and the text between `//` and the path.
     static func scheme(of url: String) throws(AuthorizationError) -> (Scheme, Substring) {
-        let separator = "://"
-        guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), url[colon...].hasPrefix(separator) else {
+        let bytes = url.utf8
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8) else {
             throw invalid("has no scheme; write the complete URL, such as https://www.example.com/")
         }
         guard let scheme = Scheme(rawValue: url[..<colon].asciiLowercased) else {
             throw invalid("is neither http nor https")
         }
-        let start = url.utf8.index(colon, offsetBy: separator.utf8.count)
-        let delimiters: Set<UInt8> = [UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#")]
-        let end = url[start...].utf8.firstIndex(where: delimiters.contains) ?? url.endIndex
+        let start = bytes.index(colon, offsetBy: 3)
+        let end = bytes[start...].firstIndex { "/?#".utf8.contains($0) } ?? bytes.endIndex
         return (scheme, url[start..<end])
     }
 

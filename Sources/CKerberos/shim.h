@@ -11,6 +11,7 @@
 #endif
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <gssapi/gssapi.h>
 #include <gssapi/gssapi_ext.h>
@@ -73,6 +74,16 @@ static const int ckerberos_wait_for_lock = 38; /* F_OFD_SETLKW */
 #else
 static const int ckerberos_wait_for_lock = F_SETLKW;
 #endif
+
+// The value of a variable that names a file to write; NULL in a program that has more rights than its caller. This is secure_getenv(3), which
+// glibc hides from strict C.
+static inline const char *ckerberos_secure_variable(const char *name) {
+#ifdef __linux__
+    return getauxval(AT_SECURE) ? NULL : getenv(name);
+#else
+    return issetugid() ? NULL : getenv(name);
+#endif
+}
 
 // Prevents core dumps and memory access by the user's other processes (PR_SET_DUMPABLE). Swift cannot call variadic functions.
 static inline int ckerberos_forbid_dumps(void) {

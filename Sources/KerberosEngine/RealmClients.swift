@@ -91,24 +91,20 @@ final class RealmClients: Sendable {
 
     private func configuration(for realm: String) -> RealmConfiguration {
         let rules = DecisionPolicy(options.configurations).signInRules(of: realm)
-        return RealmConfiguration(
+        var configuration = RealmConfiguration(
             realm: realm,
             preferredKDCs: options.configurations.filter { $0.realm == realm }.flatMap(\.preferredKDCs).map(\.mitSyntax),
             // Referrals across a trust lead to the KDCs of other realms.
             otherKDCs: Dictionary(grouping: options.configurations.filter { $0.realm != realm }, by: \.realm)
                 .mapValues { $0.flatMap(\.preferredKDCs).map(\.mitSyntax) },
             domainRealms: options.configurations.domainRealmEntries,
-            libdefaults: options.libdefaults.merging(certificateRelations(rules)) { $1 },
+            libdefaults: options.libdefaults,
             base: options.base,
             defaultCacheName: options.defaultCacheName,
             armorCache: options.armorCache ?? rules.armorCache.map(CredentialCacheName.init(rawValue:))
         )
-    }
-
-    /// The relation that restricts certificates to those that match the profile's filter.
-    private func certificateRelations(_ rules: SignInRules) -> [String: String] {
-        guard let filter = rules.issuerFilter else { return [:] }
-        return ["pkinit_cert_match": CertificateFilter.rule(issuer: filter)]
+        configuration.certificateIssuer = rules.issuerFilter
+        return configuration
     }
 }
 

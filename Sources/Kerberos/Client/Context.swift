@@ -15,6 +15,8 @@ final class Context {
     var replies: ReplyNote?
     /// The cache of the ticket used as FAST armor.
     let armorCache: CredentialCacheName?
+    /// Whether only certificates of some issuers may sign in.
+    let filtersIssuers: Bool
 
     init(_ configuration: RealmConfiguration, trace: (@Sendable (String) -> Void)? = nil) throws(KerberosError) {
         let profile = try configuration.makeProfile()
@@ -26,10 +28,11 @@ final class Context {
         }
         self.raw = raw
         armorCache = configuration.armorCache
+        filtersIssuers = configuration.certificateIssuer != nil
         traceSink = TraceSink(trace)
         let usesProxy = (try? values(["realms", configuration.realm, "kdc"]))?.contains { $0.hasPrefix("https://") } ?? false
-        // With a callback, libkrb5 writes no trace to the file of KRB5_TRACE.
-        if trace != nil || (usesProxy || configuration.signsInByCertificateAlone) && !Self.isTracedToFile {
+        if trace != nil || usesProxy || configuration.certificateOwner != nil {
+            traceSink.openFile()
             krb5_set_trace_callback(
                 raw,
                 { _, info, data in
@@ -52,7 +55,7 @@ final class Context {
     ///
     /// libkrb5's TLS plugin reports the reason only in the trace.
     func namingProxyRefusals<Value>(_ body: () throws(KerberosError) -> Value) throws(KerberosError) -> Value {
-        (traceSink.refusal, traceSink.certificateRefusal) = (nil, nil)
+        traceSink.reset()
         do throws(KerberosError) {
             return try body()
         } catch  where [.kdcUnreachable, .realmUnknown].contains(error.code) {
@@ -63,8 +66,8 @@ final class Context {
     /// Why the KDC's certificate was refused during the current call; nil if it was not. Known only if the context signs in by certificate.
     var refusalOfKDC: KDCCertificateRefusal? { traceSink.certificateRefusal }
 
-    /// Whether the user asked libkrb5 to write its trace to a file.
-    private static var isTracedToFile: Bool { getenv("KRB5_TRACE").map { $0.pointee != 0 } ?? false }
+    /// Why no certificate was found to sign in with during the current call. Known only if the context signs in by certificate.
+    var faultOfCertificates: CertificateSearch.Fault? { traceSink.certificateSearch.fault }
 
     /// Throws the error for a status other than 0, with its complete text.
     func check(
@@ -79,18 +82,38 @@ final class Context {
 
 /// Receives libkrb5's trace messages, on the thread of the context.
 private final class TraceSink {
-    private let write: (@Sendable (String) -> Void)?
+    private let observe: (@Sendable (String) -> Void)?
+    /// The user's file for the trace, to which libkrb5 itself writes nothing if it has a callback; -1 if there is none.
+    private var file: CInt = -1
     /// Why the certificate of a KDC proxy was refused during the current call.
     var refusal: ProxyRefusal?
     /// Why the KDC's certificate was refused during the current call.
     var certificateRefusal: KDCCertificateRefusal?
+    /// What was found of the user's certificates during the current call.
+    var certificateSearch = CertificateSearch()
 
-    init(_ write: (@Sendable (String) -> Void)?) { self.write = write }
+    init(_ observe: (@Sendable (String) -> Void)?) { self.observe = observe }
+
+    deinit {
+        if file >= 0 { close(file) }
+    }
+
+    /// Opens the file that `KRB5_TRACE` names, as libkrb5 does.
+    func openFile() {
+        guard let path = ckerberos_secure_variable("KRB5_TRACE"), path.pointee != 0 else { return }
+        file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+    }
+
+    /// Forgets what the trace of an earlier call said.
+    func reset() { (refusal, certificateRefusal, certificateSearch) = (nil, nil, CertificateSearch()) }
 
     func receive(_ message: String) {
-        write?(message)
+        observe?(message)
+        // As libkrb5 does, without regard to a full disk.
+        if file >= 0 { _ = message.withCString { write(file, $0, strlen($0)) } }
         if let refusal = ProxyRefusal(trace: message) { self.refusal = refusal }
         if let refusal = KDCCertificateRefusal(trace: message) { certificateRefusal = refusal }
+        certificateSearch.receive(message)
     }
 }
 

@@ -52,6 +52,7 @@ public final class KerberosClient: Sendable {
         var trustedRealms: Set<String>?
 
         func route(_ scope: KDCScope) -> KDCRoute { discoveredUntil[scope] == nil ? .configured : .discovered }
+        /// The client of the last sign-in with a certificate.
         var forCertificates: KerberosClient?
     }
 
@@ -92,12 +93,13 @@ public final class KerberosClient: Sendable {
         state = Mutex(State())
     }
 
-    /// A client for the same realm that can sign in only with a certificate: a context has one set of plugins.
-    var forCertificates: KerberosClient {
+    /// A client for the same realm that can sign in only one principal, and only with a certificate: a context has one set of plugins and
+    /// one of rules that select the certificate.
+    func forCertificates(of owner: Principal) -> KerberosClient {
         state.withLock { state in
-            if let client = state.forCertificates { return client }
+            if let client = state.forCertificates, client.configuration.certificateOwner == owner { return client }
             var configuration = configuration
-            configuration.signsInByCertificateAlone = true
+            configuration.certificateOwner = owner
             let client = KerberosClient(configuration, controllers: controllers, clockOffset: clockOffset, trace: trace)
             state.forCertificates = client
             return client

@@ -40,21 +40,3 @@ package struct LibraryPlugin: Sendable {
         return modules.contains { $0.hasPrefix("\(name):") } || isInstalled
     }
 }
-
-/// Selects client certificates, in the syntax of libkrb5's PKINIT plugin (`pkinit_cert_match`).
-package enum CertificateFilter {
-    /// The rule for an issuer name (RFC 2253) with wildcards: `*` is any characters, `?` is one, and the whole name must match.
-    package static func rule(issuer wildcard: String) -> String {
-        // The rule takes a POSIX extended regular expression. In brackets every character except the caret is literal.
-        let pattern = wildcard.map { character in
-            switch character {
-            case "*": ".*"
-            case "?": "."
-            case "^", "\\": "\\\(character)"
-            case _ where character.isLetter || character.isNumber || " =,-_".contains(character): String(character)
-            default: "[\(character)]"
-            }
-        }
-        return "<ISSUER>^\(pattern.joined())$"
-    }
-}

@@ -9,12 +9,20 @@ internal import CKerberos
 /// Answers libkrb5's profile lookups: the configuration's relations first, then those of the files, then the defaults.
 final class ProfileSource {
     private let overlay: [[String]: [String]]
+    private let overlayOfAllSections: [String: [String]]
     private let prepended: [[String]: [String]]
     private let defaults: [[String]: [String]]
     private let base: profile_t?
 
-    init(overlay: [[String]: [String]], prepended: [[String]: [String]], defaults: [[String]: [String]], base: profile_t?) {
+    init(
+        overlay: [[String]: [String]],
+        overlayOfAllSections: [String: [String]],
+        prepended: [[String]: [String]],
+        defaults: [[String]: [String]],
+        base: profile_t?
+    ) {
         self.overlay = overlay
+        self.overlayOfAllSections = overlayOfAllSections
         self.prepended = prepended
         self.defaults = defaults
         self.base = base
@@ -98,7 +106,7 @@ final class ProfileSource {
             path.append(String(cString: name))
             next += 1
         }
-        if let values = overlay[path] { return values }
+        if let values = overlay[path] ?? path.last.flatMap({ overlayOfAllSections[$0] }) { return values }
         let first = prepended[path] ?? []
         // libkrb5 would try a KDC that is listed twice a second time before the next one.
         let values = first + baseValues(of: names).filter { !first.contains($0) }

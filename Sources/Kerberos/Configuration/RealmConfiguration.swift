@@ -31,9 +31,12 @@ public struct RealmConfiguration: Sendable, Hashable {
     var realmsWithoutKDCs: Set<String> = []
     /// The servers that change passwords, if the files name none (`kpasswd_server`).
     var standardPasswordServers: [String] = []
-    /// Whether PKINIT is libkrb5's only pre-authentication mechanism. Otherwise libkrb5 tries others after a certificate fails, and its
-    /// prompts for a one-time password or for SAM look like those for a PIN: it would send the PIN to the KDC.
-    var signsInByCertificateAlone = false
+    /// The issuers whose certificates may sign in, with `*` for any characters and `?` for one; nil is any.
+    package var certificateIssuer: String?
+    /// The principal that signs in with a certificate, if PKINIT is libkrb5's only pre-authentication mechanism. Otherwise libkrb5 tries
+    /// others after a certificate fails, and its prompts for a one-time password or for SAM look like those for a PIN: it would send the
+    /// PIN to the KDC.
+    var certificateOwner: Principal?
     /// The assumed KDC clock offset, in whole seconds, until a KDC reports its time: with an hour, libkrb5 starts as if it were an hour
     /// later (`krb5_set_time_offsets`). For tests, and for a machine whose clock is known to be wrong.
     public var clockOffset: Duration = .zero
@@ -73,7 +76,13 @@ public struct RealmConfiguration: Sendable, Hashable {
 extension RealmConfiguration {
     /// Creates the profile for `krb5_init_context_profile`; the caller releases it.
     func makeProfile() throws(KerberosError) -> profile_t {
-        let source = ProfileSource(overlay: overlay, prepended: prepended, defaults: defaults, base: try openBase())
+        let source = ProfileSource(
+            overlay: overlay,
+            overlayOfAllSections: overlayOfAllSections,
+            prepended: prepended,
+            defaults: defaults,
+            base: try openBase()
+        )
         var table = ProfileSource.table
         var profile: profile_t?
         let status = profile_init_vtable(&table, Unmanaged.passRetained(source).toOpaque(), &profile)
@@ -102,9 +111,16 @@ extension RealmConfiguration {
         if !realm.isEmpty { relations[["libdefaults", "default_realm"]] = [realm] }
         for (name, value) in libdefaults { relations[["libdefaults", name]] = [value] }
         for (name, realm) in domainRealms { relations[["domain_realm", name]] = [realm] }
-        if signsInByCertificateAlone { relations[["plugins", "clpreauth", "enable_only"]] = ["pkinit"] }
+        if certificateOwner != nil { relations[["plugins", "clpreauth", "enable_only"]] = ["pkinit"] }
         for realm in realmsWithoutKDCs { relations[["realms", realm, "kdc"]] = [] }
         return relations
+    }
+
+    /// Relations that replace those of the files in every section. libkrb5 looks for the rules of certificates in the sections of the
+    /// realm, which a referral may change, and another rule could select the certificate of another issuer.
+    private var overlayOfAllSections: [String: [String]] {
+        guard let certificateOwner, certificateIssuer != nil else { return [:] }
+        return ["pkinit_cert_match": certificateRules(certificateOwner)]
     }
 
     /// Relations that precede those of the files.
@@ -113,7 +129,7 @@ extension RealmConfiguration {
         var relations = Dictionary(uniqueKeysWithValues: kdcs.map { realm, kdcs in (["realms", realm, "kdc"], kdcs) })
         // SAM asks what the KDC tells it to, in a prompt that looks like the one for a certificate's PIN, and sends the answer to the KDC.
         // With PKINIT, a certificate that krb5.conf names would sign in instead of the given password or key, which would not be checked.
-        relations[["plugins", "clpreauth", "disable"]] = signsInByCertificateAlone ? ["sam2"] : ["sam2", "pkinit"]
+        relations[["plugins", "clpreauth", "disable"]] = certificateOwner != nil ? ["sam2"] : ["sam2", "pkinit"]
         return relations
     }
 
@@ -122,8 +138,11 @@ extension RealmConfiguration {
     private var defaults: [[String]: [String]] {
         var relations = [["libdefaults", "udp_preference_limit"]: ["1"]]
         if !standardPasswordServers.isEmpty { relations[["realms", realm, "kpasswd_server"]] = standardPasswordServers }
+        if let certificateOwner { relations[["libdefaults", "pkinit_cert_match"]] = certificateRules(certificateOwner) }
         return relations
     }
+
+    private func certificateRules(_ owner: Principal) -> [String] { CertificateSelection(owner: owner, issuer: certificateIssuer).rules }
 
     private func openBase() throws(KerberosError) -> profile_t? {
         switch base {

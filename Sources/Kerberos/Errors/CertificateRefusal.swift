@@ -31,19 +31,20 @@ struct CertificateRefusal {
     /// The whole message.
     func sentence(_ text: String) -> String { "\(reason) (\(text)). \(advice)" }
 
-    /// What is wrong with a smart card, if the KDC did not say anything else. libkrb5 has one code for all of it.
+    /// Whether the KDC's code, or libkrb5's own check, says why the certificate was refused.
+    static func explains(_ error: KerberosError) -> Bool {
+        statuses.contains(Int(error.libraryCode)) || ofOwnCheck(error.libraryMessage) != nil
+    }
+
+    /// What is wrong with a smart card, if neither the KDC nor libkrb5's trace gives a reason.
     ///
     /// - Parameter wasAsked: Whether a PIN was given. libkrb5 asks for it as soon as it finds the card, unless the reader has a PIN pad.
-    static func ofCard(_ error: KerberosError, wasAsked: Bool) -> String? {
-        guard !statuses.contains(Int(error.libraryCode)), ofOwnCheck(error.libraryMessage) == nil else { return nil }
-        guard wasAsked else {
-            return
-                "no smart card was found, the PIN that was entered at its reader is wrong, or the KDC offers no sign-in with certificates. "
-                + "Insert the card, and check its reader, and that the certificate's setting names its module and its token "
-                + "(PKCS11:module_name=FILE:token=LABEL)."
-        }
-        return "the card refused the PIN, or no single certificate matches. Check the PIN, which was sent once, and select a certificate "
-            + "with certlabel=LABEL."
+    static func ofCard(wasAsked: Bool) -> String {
+        wasAsked
+            ? "the card accepted the PIN, but the sign-in with its certificate failed. Check that the KDC accepts the certificate, and that the "
+                + "card's key may sign."
+            : "the KDC offers no sign-in with certificates, or the card or its reader failed. Ask the realm's administrator whether the KDC "
+                + "supports PKINIT, and check the reader: opensc-tool --list-readers"
     }
 
     private static let unknown = CertificateRefusal(
@@ -84,7 +85,7 @@ struct CertificateRefusal {
         case Int(KRB5KDC_ERR_CLIENT_NAME_MISMATCH):
             CertificateRefusal(
                 "the certificate belongs to another principal",
-                "Pass the certificate of \(subject) with --certificate, or sign in as its owner."
+                "Pass the certificate of \(subject) with --certificate (certlabel=LABEL selects one of a card), or sign in as its owner."
             )
         case Int(KRB5KDC_ERR_INCONSISTENT_KEY_PURPOSE):
             CertificateRefusal(

@@ -25,8 +25,8 @@ extension KerberosClient {
             return .accepted
         } catch {
             if let protected = inquiry.protected { return protected }
-            guard error.code == .certificateRefused, source.isCard else { throw error }
-            guard CertificateRefusal.ofCard(error, wasAsked: false) != nil else { throw error }
+            guard error.code == .certificateRefused, source.isCard, !CertificateRefusal.explains(error) else { throw error }
+            guard inquiry.fault == .noCard else { throw error }
             return .noCard
         }
     }
@@ -47,7 +47,7 @@ package enum CertificateTrial: Sendable, Hashable {
     case protectedFile
     /// A smart card was found, and requires a PIN. The label may be empty.
     case card(label: String, PINState)
-    /// No smart card was found, or the KDC offers no sign-in with certificates.
+    /// No smart card was found.
     case noCard
 
     /// What a card tells about its PIN (PKCS #11, `CK_TOKEN_INFO`).
@@ -65,10 +65,20 @@ package enum CertificateTrial: Sendable, Hashable {
 
 /// Notes what libkrb5 would ask the PIN of, and ends the exchange.
 final class PINInquiry: Prompter {
-    private let found = Mutex<CertificateTrial?>(nil)
+    private struct State {
+        var found: CertificateTrial?
+        var fault: CertificateSearch.Fault?
+    }
+
+    private let state = Mutex(State())
 
     /// What requires a PIN; nil if nothing did.
-    var protected: CertificateTrial? { found.withLock(\.self) }
+    var protected: CertificateTrial? { state.withLock(\.found) }
+    /// Why the exchange found no certificate; nil if it is not known.
+    var fault: CertificateSearch.Fault? {
+        get { state.withLock(\.fault) }
+        set { state.withLock { $0.fault = newValue } }
+    }
 
     /// Refuses every prompt.
     func answers(to request: PromptRequest) throws -> [Secret] { throw PromptRefusal.notInteractive }
@@ -88,7 +98,7 @@ final class PINInquiry: Prompter {
         defer { krb5_responder_pkinit_challenge_free(context, questions, challenge) }
         guard status == 0, let identity = challenge?.pointee.identities?.pointee?.pointee else { return status }
         let inquiry = Unmanaged<PINInquiry>.fromOpaque(data).takeUnretainedValue()
-        inquiry.found.withLock { $0 = CertificateTrial(identity) }
+        inquiry.state.withLock { $0.found = CertificateTrial(identity) }
         return krb5_error_code(truncatingIfNeeded: KRB5_LIBOS_PWDINTR)
     }
 }

@@ -26,7 +26,7 @@ extension KerberosClient {
         options: InitialCredentialOptions,
         inquiry: PINInquiry?
     ) async throws(KerberosError) -> Credential {
-        let client = if case .certificate = source { forCertificates } else { self }
+        let client = if case .certificate = source { forCertificates(of: principal) } else { self }
         return try await client.performWithArmor(subject: principal.displayName, deadline: options.deadline) {
             context,
             armor,
@@ -186,17 +186,25 @@ extension Context {
                     if isOfCertificate || bridge.refusal == .certificateRefused, let refusalOfKDC {
                         throw refusalOfKDC.error(subject: principal.displayName)
                     }
-                    let card = source.isCard ? CertificateRefusal.ofCard(error, wasAsked: bridge.hasAnswered) : nil
+                    inquiry?.fault = faultOfCertificates
+                    let reason = reasonOfCertificate(error, source, wasAsked: bridge.hasAnswered)
                     // Without a prompter, a mechanism that needed one has failed; the KDC may then have refused the given password or key.
                     if let refusal = bridge.refusal, prompter != nil || !error.isRefusalOfKey {
-                        throw error.because(refusal, message: bridge.refusalMessage ?? (refusal == .certificateRefused ? card : nil))
+                        throw error.because(refusal, message: bridge.refusalMessage ?? (refusal == .certificateRefused ? reason : nil))
                     }
-                    if isOfCertificate { throw error.because(.certificateRefused, message: card) }
+                    if isOfCertificate { throw error.because(.certificateRefused, message: reason) }
                     guard let armorCache, isOfArmor(error) else { throw error }
                     throw error.ofArmor(armorCache)
                 }
             }
         }
+    }
+
+    /// Why no certificate signed in, if the KDC did not say anything else; nil if it did, or if nothing is known.
+    private func reasonOfCertificate(_ error: KerberosError, _ source: InitialCredentialSource, wasAsked: Bool) -> String? {
+        guard case .certificate = source, !CertificateRefusal.explains(error) else { return nil }
+        if let fault = faultOfCertificates { return fault.sentence(isCard: source.isCard, hasFilter: filtersIssuers) }
+        return source.isCard ? CertificateRefusal.ofCard(wasAsked: wasAsked) : nil
     }
 
     private func use(

@@ -208,9 +208,8 @@ private struct CertificateState {
         case .protectedFile: outcome = " was not tried at the KDC, because that requires its PIN"
         case .card(let label, let pin): readCard(label, pin, subject)
         case .noCard:
-            let other = subject.acceptsCertificates == nil ? ", or the KDC offers no sign-in with certificates" : ""
             fault = Fault(
-                detail: "no smart card was found for \(identity)\(other).",
+                detail: "no smart card was found for \(identity).",
                 remedy: "Insert the card. If it is inserted, check the reader (opensc-tool --list-readers), and that \(Self.settings) "
                     + "names its module and its token (PKCS11:module_name=FILE:token=LABEL).",
                 isWarning: subject.isSignedIn

@@ -68,6 +68,28 @@ extension BrokenSetUp {
             let module = try #require(LoadableLibrary.card).path
             return try await withCertificate { _ in "PKCS11:module_name=\(module):token=Staff card" }
         },
+        BrokenSetUp(
+            "a smart card whose module is another library",
+            failsAt: "certificate",
+            naming: "the file that module_name names is no module of a smart card",
+            obstacle: obstacle
+        ) {
+            try await withCertificate { _ in "PKCS11:module_name=libc.so.6" }
+        },
+        BrokenSetUp(
+            "a smart card whose module does not answer",
+            failsAt: "certificate",
+            naming: "the module of the smart card or a KDC did not answer within",
+            obstacle: cardObstacle
+        ) {
+            let module = try #require(LoadableLibrary.card).path
+            return try await withCertificate(environment: { station in
+                // The module reads its settings from a pipe without a writer.
+                let pipe = "\(station.directory)/softhsm2.conf"
+                try #require(try await station.run(["mkfifo", pipe]).exitStatus == 0)
+                return ["SOFTHSM2_CONF": pipe]
+            }) { _ in "PKCS11:module_name=\(module)" }
+        },
     ]
 
     private static func selfSigned(_ station: Workstation) async throws -> String {
@@ -86,6 +108,7 @@ extension BrokenSetUp {
     private static func withCertificate(
         isAccepted: Bool = true,
         data: [String] = [],
+        environment: (Workstation) async throws -> [String: String] = { _ in [:] },
         _ identity: (Workstation) async throws -> String
     ) async throws -> Diagnosis {
         let isAccepted = isAccepted && LoadableLibrary.pkinit != nil
@@ -97,7 +120,8 @@ extension BrokenSetUp {
             let plugin = LoadableLibrary.pkinit.map { "pkinit:\($0.path)" } ?? ""
             let module = LibraryPlugin.pkinit.isInstalled ? "" : "[plugins]\nclpreauth = {\nmodule = \(plugin)\n}\n"
             let configuration = try station.write(module, to: "plugins.conf")
-            return try await station.doctor(environment: ["KRB5_CONFIG": "\(configuration):\(station.realm.configurationPath)"])
+            let variables = ["KRB5_CONFIG": "\(configuration):\(station.realm.configurationPath)"]
+            return try await station.doctor(environment: variables.merging(try await environment(station)) { $1 })
         }
     }
 

@@ -13,8 +13,8 @@ struct DoctorCauseTests {
         if isReported { CauseScore.current?.note(setUp.cause) }
     }
 
-    @Test func `there are 34 distinct causes`() {
-        #expect(BrokenSetUp.all.count == 34)
-        #expect(Set(BrokenSetUp.all.map(\.cause)).count == 34)
+    @Test func `there are 36 distinct causes`() {
+        #expect(BrokenSetUp.all.count == 36)
+        #expect(Set(BrokenSetUp.all.map(\.cause)).count == 36)
     }
 }

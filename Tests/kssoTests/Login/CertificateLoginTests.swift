@@ -222,6 +222,25 @@ struct CertificateLoginTests {
         }
     }
 
+    @Test func `of the certificates in a folder, the one that names the user is selected, or all are listed`() async throws {
+        try await withKDC { station, _ in
+            try await station.realm.addUser("bob", password: "secret")
+            let folder = "\(station.directory)/certificates"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+            func add(_ user: String, as name: String) async throws {
+                let certificate = try await station.realm.certificate(for: user)
+                try FileManager.default.copyItem(atPath: certificate.certificatePath, toPath: "\(folder)/\(name).crt")
+                try FileManager.default.copyItem(atPath: certificate.keyPath, toPath: "\(folder)/\(name).key")
+            }
+            for user in ["alice", "bob"] { try await add(user, as: user) }
+            let login = try await station.ksso("login", "alice", "--certificate", "DIR:\(folder)")
+            #expect(login.exitStatus == 0, "\(login)")
+            try await add("alice", as: "old")
+            let undecided = try await station.ksso("login", "alice", "--force", "--certificate", "DIR:\(folder)")
+            #expect(undecided.exitStatus != 0 && undecided.errors.contains("pass its files as FILE:CERTIFICATE,KEY."), "\(undecided)")
+        }
+    }
+
     /// libkrb5 by itself would fall back to the password.
     @Test func `a certificate that cannot be used causes no attempt with a password`() async throws {
         try await withKDC { station, _ in
@@ -243,7 +262,9 @@ struct CertificateLoginTests {
             try await station.realm.addUser("bob", password: "secret")
             let login = try await station.ksso("login", "bob", "--certificate", identity)
             let sentence = "bob@EXAMPLE.TEST: the certificate belongs to another principal (Client name mismatch; "
-            let advice = "Pass the certificate of bob@EXAMPLE.TEST with --certificate, or sign in as its owner.\n"
+            let advice =
+                "Pass the certificate of bob@EXAMPLE.TEST with --certificate (certlabel=LABEL selects one of a card), or sign in as its "
+                + "owner.\n"
             #expect(login.exitStatus == 1 && login.errors.contains(sentence) && login.errors.hasSuffix(advice), "\(login)")
             #expect(try await station.realm.failedAttempts(of: "bob") == 0)
         }

@@ -14,8 +14,7 @@ extension Workstation {
         let place = proxy.url.replacing("https://localhost:", with: "kkdcp://\(host):")
         try install(profile(realm: realm.name, data: ["preferredKDCs: ['\(place)']"]))
         let path = try write(proxy.configurationWithoutKDC(isTrusted: isTrusted), to: "proxy.conf")
-        // With KRB5_TRACE, libkrb5 writes the reason of a refusal there.
-        return ["KRB5_CONFIG": path, "KRB5_TRACE": ""]
+        return ["KRB5_CONFIG": path]
     }
 }
 

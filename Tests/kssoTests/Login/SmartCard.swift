@@ -35,7 +35,8 @@ struct SmartCard {
         "PKCS11:module_name=\(library.path):token=\(label)" + (certificate.map { ":certlabel=\($0)" } ?? "")
     }
 
-    private func add(_ certificate: ClientCertificate, name: String, identifier: String) async throws {
+    /// Adds a certificate and its key.
+    func add(_ certificate: ClientCertificate, name: String, identifier: String) async throws {
         let (key, body) = ("\(directory)/\(name).key", "\(directory)/\(name).crt")
         _ = try await realm.run("openssl", ["pkey", "-in", certificate.keyPath, "-outform", "DER", "-out", key])
         _ = try await realm.run("openssl", ["x509", "-in", certificate.certificatePath, "-outform", "DER", "-out", body])

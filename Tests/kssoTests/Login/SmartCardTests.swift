@@ -67,8 +67,8 @@ struct SmartCardTests {
     @Test func `a wrong PIN is sent once and reported`() async throws {
         try await withCard { station, card in
             let result = try await login(station, card.identity(), pin: "9999", environment: card.environment)
-            #expect(result.exitStatus != 0 && result.errors.contains("alice@EXAMPLE.TEST: the card refused the PIN, or "), "\(result)")
-            #expect(result.errors.contains("Check the PIN, which was sent once, "), "\(result)")
+            #expect(result.exitStatus != 0 && result.errors.contains("alice@EXAMPLE.TEST: the card refused the PIN ("), "\(result)")
+            #expect(result.errors.contains("Check the PIN, which was sent once."), "\(result)")
         }
     }
 
@@ -94,14 +94,33 @@ struct SmartCardTests {
         }
     }
 
+    @Test func `libkrb5's trace is written to the user's file, and the error has its reason`() async throws {
+        try await withCard { station, card in
+            let trace = "\(station.directory)/trace"
+            let environment = card.environment.merging(["KRB5_TRACE": trace]) { $1 }
+            let result = try await login(station, card.identity(), pin: "9999", environment: environment)
+            #expect(result.exitStatus != 0 && result.errors.contains("the card refused the PIN (pin incorrect)"), "\(result)")
+            let lines = try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n")
+            #expect(lines.contains { $0.hasSuffix(": PKINIT PKCS11 C_Login failed: pin incorrect") }, "\(lines)")
+        }
+    }
+
     @Test func `a card that is not inserted is reported, without a question`() async throws {
         try await withCard { station, card in
-            let identities = [(card.identity(), [:]), (card.identity().replacing("Staff", with: "Other"), card.environment)]
-            for (identity, environment) in identities {
+            let program = try station.write("no module\n", to: "card.so")
+            let refusals: [(String, [String: String], String)] = [
+                (card.identity(), [:], "no smart card was found. Insert the card"),
+                (
+                    card.identity().replacing("Staff", with: "Other"), card.environment,
+                    "no certificate was found on the smart card (Staff card)"
+                ),
+                ("PKCS11:module_name=\(program)", [:], "the module of the smart card cannot be loaded (unable to load plugin [\(program)]"),
+                ("PKCS11:module_name=libc.so.6", [:], "the file that module_name names is no module of a smart card"),
+            ]
+            for (identity, environment, sentence) in refusals {
                 let command = ["ksso", "login", "alice", "--certificate", identity]
                 let result = try await station.run(command, environment: environment)
-                let sentence = "no smart card was found, the PIN that was entered at its reader"
-                #expect(result.exitStatus != 0 && result.errors.contains(sentence), "\(result)")
+                #expect(result.exitStatus != 0 && result.errors.contains(sentence), "\(identity): \(result)")
             }
         }
     }
@@ -124,8 +143,43 @@ struct SmartCardTests {
 
     @Test func `one of several certificates is selected by its label`() async throws {
         try await withCard(["alice", "bob"]) { station, card in
-            let labelled = try await login(station, card.identity(certificate: "alice"), environment: card.environment)
-            #expect(labelled.exitStatus == 0, "\(labelled)")
+            let labelled = try await login(station, card.identity(certificate: "bob"), environment: card.environment)
+            #expect(labelled.exitStatus != 0 && labelled.errors.contains("the certificate belongs to another principal"), "\(labelled)")
+        }
+    }
+
+    @Test func `of several certificates, the one that names the user is selected`() async throws {
+        try await withCard(["alice", "bob"]) { station, card in
+            for user in ["bob", "alice"] {
+                let words = ["ksso", "login", user, "--certificate", card.identity(), "--password-stdin"]
+                let result = try await station.run(words, input: "\(SmartCard.pin)\n", environment: card.environment)
+                #expect(result.exitStatus == 0 && result.output.hasPrefix("\(user)@EXAMPLE.TEST is signed in until "), "\(result)")
+            }
+            // The administrator's rules replace ours.
+            let rule = "[libdefaults]\n    pkinit_cert_match = <SUBJECT>.*CN=bob.*\n"
+            let configuration = "\(try station.write(rule, to: "krb5.conf")):\(station.realm.configurationPath)"
+            let environment = card.environment.merging(["KRB5_CONFIG": configuration]) { $1 }
+            let other = try await login(station, card.identity(), environment: environment)
+            #expect(other.exitStatus != 0 && other.errors.contains("the certificate belongs to another principal"), "\(other)")
+            _ = try station.write(rule.replacing("bob", with: "carol"), to: "krb5.conf")
+            let none = try await login(station, card.identity(), environment: environment)
+            #expect(none.exitStatus != 0 && none.errors.contains("matches pkinit_cert_match in krb5.conf"), "\(none)")
+        }
+    }
+
+    @Test func `of several certificates that name the user, none is selected, and all are listed`() async throws {
+        try await withCard(["alice", "bob"]) { station, card in
+            let second = try await station.realm.certificate(for: "alice")
+            try await card.add(second, name: "alice at home", identifier: "07")
+            let result = try await login(station, card.identity(), environment: card.environment)
+            let names = ["alice", "alice", "bob"].map { "O=EXAMPLE.TEST,CN=\($0)" }.joined(separator: "; ")
+            #expect(result.exitStatus != 0 && result.errors.contains("several certificates match: \(names). Sign in"), "\(result)")
+            for choice in ["certlabel=alice at home", "certid=07"] {
+                let chosen = try await login(station, "\(card.identity()):\(choice)", environment: card.environment)
+                #expect(chosen.exitStatus == 0, "\(choice): \(chosen)")
+            }
+            let unknown = try await login(station, card.identity(certificate: "carol"), environment: card.environment)
+            #expect(unknown.exitStatus != 0 && unknown.errors.contains("no certificate was found on the smart card"), "\(unknown)")
         }
     }
 
@@ -141,11 +195,21 @@ struct SmartCardTests {
         try await withTestRealm(other) { other in
             let foreign = try await other.certificate(for: "alice")
             try await withCard(["alice"], ["foreign": foreign]) { station, card in
-                let both = try await login(station, card.identity(), environment: card.environment)
-                #expect(both.exitStatus != 0 && both.errors.contains("select a certificate with certlabel=LABEL"), "\(both)")
                 try station.install(profile(data: ["identityIssuerAutoSelectFilter: '\(filter)'"]))
-                let result = try await login(station, card.identity(), environment: card.environment)
-                #expect((result.exitStatus == 0) == isAccepted, "\(result)")
+                for rules in ["", "[libdefaults]\nRULE", "[libdefaults]\nEXAMPLE.TEST = {\nRULE}", "[realms]\nEXAMPLE.TEST = {\nRULE}"] {
+                    let other = rules.replacing(
+                        "RULE",
+                        with: "pkinit_cert_match = <ISSUER>.*\(isAccepted ? "OTHER" : "EXAMPLE")[.]TEST.*\n"
+                    )
+                    let configuration = "\(try station.write(other, to: "rules.conf")):\(station.realm.configurationPath)"
+                    let environment = card.environment.merging(["KRB5_CONFIG": configuration]) { $1 }
+                    let result = try await login(station, card.identity(), environment: environment)
+                    #expect((result.exitStatus == 0) == isAccepted, "\(rules): \(result)")
+                }
+                try station.install(profile(data: ["identityIssuerAutoSelectFilter: 'O=THIRD.TEST'"]))
+                let neither = try await login(station, card.identity(), environment: card.environment)
+                let sentence = "no certificate has an issuer that matches identityIssuerAutoSelectFilter"
+                #expect(neither.exitStatus != 0 && neither.errors.contains(sentence), "\(neither)")
             }
         }
     }

@@ -334,7 +334,7 @@ public enum InitialCredentialSource: Sendable {
 
 extension InitialCredentialSource {
     /// Whether it names a smart card.
-    var isCard: Bool { if case .certificate(let identity?, _) = self { identity.hasPrefix("PKCS11:") } else { false } }
+    var isCard: Bool { if case .certificate(let identity?, _) = self { identity.utf8.starts(with: "PKCS11:".utf8) } else { false } }
 }
 
 /// Options for a sign-in; nil values leave the choice to krb5.conf (`krb5_get_init_creds_opt`).

@@ -121,11 +121,10 @@ extension SignInPermissions {
     }
 
     /// Whether a certificate may be used that an agent's client or a mark in a cache names. Allowed are files with absolute paths, a card
-    /// that libkrb5's own module reads, and what the profile or krb5.conf names.
+    /// that libkrb5's own module reads, and what the profile or krb5.conf names, also with a selected certificate of that card.
     func mayUse(certificate identity: String, of realm: String) async throws(KerberosError) -> Bool {
         if CertificateIdentity.isHarmless(identity) { return true }
-        // Compares bytes, because strings that Swift considers equal may name different files.
-        return try await certificate(of: realm)?.utf8.elementsEqual(identity.utf8) == true
+        return try await certificate(of: realm).map { CertificateIdentity.isSelection(identity, of: $0) } ?? false
     }
 
     /// Checks that a certificate may be used that an agent's client or a mark in a cache names.
@@ -188,11 +187,31 @@ package enum CertificateIdentity {
         // libkrb5 stops reading at a NUL byte, so it would use another identity than the one that was checked.
         guard !identity.utf8.contains(0) else { return false }
         if let (_, paths) = parts(identity) { return !paths.isEmpty && isAbsolute(identity) }
-        let words = identity.utf8.split(separator: colon, omittingEmptySubsequences: false).map { String(Substring($0)) }
-        guard words.first == "PKCS11", identity.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else { return false }
-        let options = ["slotid=", "token=", "certid=", "certlabel="]
-        return words.dropFirst() == [""] || words.dropFirst().allSatisfy { word in options.contains { word.hasPrefix($0) } }
+        guard identity.utf8.starts(with: card) else { return false }
+        let rest = identity.utf8.dropFirst("PKCS11".utf8.count)
+        return rest.elementsEqual([colon]) || areOptions(rest, ["slotid=", "token=", "certid=", "certlabel="])
     }
+
+    /// Whether the identity is a configured one, or selects a certificate of a configured card that the configuration leaves open.
+    static func isSelection(_ identity: String, of configured: String) -> Bool {
+        // Compares bytes, because strings that Swift considers equal may name different files.
+        guard identity.utf8.starts(with: configured.utf8) else { return false }
+        let rest = identity.utf8.dropFirst(configured.utf8.count)
+        if rest.isEmpty { return true }
+        // Of several options of one kind, libkrb5 takes the last. Another card or slot may not replace the configured one.
+        let isOpen = configured.utf8.starts(with: card) && configured.utf8.firstRange(of: ":cert".utf8) == nil
+        return isOpen && areOptions(rest, ["certid=", "certlabel="])
+    }
+
+    /// Whether a text consists of these options, each after a colon.
+    private static func areOptions(_ text: Substring.UTF8View, _ names: [String]) -> Bool {
+        guard text.first == colon, text.allSatisfy({ (0x20...0x7e).contains($0) }) else { return false }
+        return text.dropFirst().split(separator: colon, omittingEmptySubsequences: false).allSatisfy { word in
+            names.contains { word.starts(with: $0.utf8) }
+        }
+    }
+
+    private static var card: String.UTF8View { "PKCS11:".utf8 }
 
     // libkrb5 compares bytes. Swift combines a colon with some preceding characters, such as U+0600, into one character.
     private static let colon = UInt8(ascii: ":")

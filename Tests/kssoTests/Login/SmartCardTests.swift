@@ -125,11 +125,13 @@ struct SmartCardTests {
         }
     }
 
-    @Test func `reacquiring a session fails if its card was removed`() async throws {
+    @Test(arguments: [nil, "alice"] as [String?])
+    func `reacquiring a session fails if its card was removed`(label: String?) async throws {
         try await withCard { station, card in
             // Only a module that the profile or krb5.conf names is loaded again.
             try station.install("CertificateIdentity: '\(card.identity())'\n" + profile())
-            let words = ["login", "alice", "--lifetime", "10m", "--certificate", "default", "--password-stdin"]
+            let identity = label.map { card.identity(certificate: $0) } ?? "default"
+            let words = ["login", "alice", "--lifetime", "10m", "--certificate", identity, "--password-stdin"]
             let login = try await station.run(["ksso"] + words, input: "\(SmartCard.pin)\n", environment: card.environment)
             #expect(login.exitStatus == 0, "\(login)")
             let refresh = try await station.ksso("refresh", "--password-stdin", input: "\(SmartCard.pin)\n")

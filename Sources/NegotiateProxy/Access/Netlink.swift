@@ -30,7 +30,8 @@ enum Netlink {
 
     /// The `errno` of a reply that is an error; nil if it is none.
     static func errorCode(of reply: [UInt8]) -> Int32? {
-        type(of: reply) == error ? -Int32(bitPattern: reply.hostInteger(at: 16)) : nil
+        // The kernel writes it negative. The smallest number, which it never writes, has no positive one.
+        type(of: reply) == error ? 0 &- Int32(bitPattern: reply.hostInteger(at: 16)) : nil
     }
 }
 

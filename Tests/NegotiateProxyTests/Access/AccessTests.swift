@@ -117,6 +117,14 @@ import Testing
         #expect((KernelRoute.isLocal(address) ?? false) == isOwn)
     }
 
+    @Test(arguments: [(-ENOENT, true), (-EACCES, false), (Int32.min, false)])
+    func `an error of the kernel's socket table means absence only if it says so`(code: Int32, isAbsent: Bool) {
+        let client = TCPSocketName(address: [127, 0, 0, 1], port: 8080)
+        let header = UInt32(36).hostBytes + UInt16(2).hostBytes + UInt16(0).hostBytes + [UInt8](repeating: 0, count: 8)
+        let answer = SocketDiagnosis.answer(header + code.hostBytes + [UInt8](repeating: 0, count: 16), client, client)
+        #expect(answer == (isAbsent ? .absent : .unavailable))
+    }
+
     @Test(.enabled(if: geteuid() == 0, "Only root can run curl as another user."))
     func `another user gets a page that says why`() async throws {
         let reply = try await withProxy { proxy in

@@ -21,7 +21,7 @@ struct CertificateSearch: Sendable, Hashable {
         case undecided([String])
     }
 
-    /// The first fault; nil if there was none, or if it has no line in the trace.
+    /// The first fault since the module was last opened; nil if there was none, or if it has no line in the trace.
     private(set) var fault: Fault?
     /// The subjects of the certificates that the last rule of ``CertificateSelection`` matched, by libkrb5's number.
     private var subjects: [Int: String] = [:]

@@ -87,7 +87,7 @@ extension KerberosError {
         public static let accountExpired = Code(rawValue: "accountExpired")
         /// No KDC answered in time: `KRB5_KDC_UNREACH`, or the deadline.
         public static let kdcUnreachable = Code(rawValue: "kdcUnreachable")
-        /// Too many requests of one caller are waiting for a KDC.
+        /// Too many requests of one caller are waiting for a KDC, or another sign-in of this process uses a smart card.
         public static let busy = Code(rawValue: "busy")
         /// The realm's KDCs are unknown: `KRB5_REALM_UNKNOWN`, `KRB5_REALM_CANT_RESOLVE`.
         public static let realmUnknown = Code(rawValue: "realmUnknown")

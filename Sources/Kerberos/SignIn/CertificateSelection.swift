@@ -55,3 +55,26 @@ struct CertificateSelection: Sendable, Hashable {
         }
     }
 }
+
+extension KerberosClient {
+    /// Whether libkrb5's plugin for certificates (PKINIT) is installed.
+    package func supportsCertificates() async throws(KerberosError) -> Bool {
+        try await perform { context throws(KerberosError) in LibraryPlugin.pkinit.isAvailable(in: context) }
+    }
+
+    /// The certificate that krb5.conf names (`pkinit_identities`); nil if it names none.
+    public func configuredCertificate() async throws(KerberosError) -> String? {
+        try await perform { [realm = configuration.realm] context throws(KerberosError) in
+            let places = [["libdefaults", realm], ["realms", realm], ["libdefaults"]]
+            for place in places {
+                if let identity = try context.values(place + ["pkinit_identities"]).first { return identity }
+            }
+            return nil
+        }
+    }
+}
+
+extension InitialCredentialSource {
+    /// Whether it names a smart card.
+    var isCard: Bool { if case .certificate(let identity?, _) = self { identity.utf8.starts(with: "PKCS11:".utf8) } else { false } }
+}

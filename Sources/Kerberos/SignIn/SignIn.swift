@@ -26,8 +26,23 @@ extension KerberosClient {
         options: InitialCredentialOptions,
         inquiry: PINInquiry?
     ) async throws(KerberosError) -> Credential {
-        let client = if case .certificate = source { forCertificates(of: principal) } else { self }
-        return try await client.performWithArmor(subject: principal.displayName, deadline: options.deadline) {
+        guard case .certificate = source else {
+            return try await requestCredential(for: principal, using: source, options: options, inquiry: inquiry)
+        }
+        let client = forCertificates(of: principal)
+        return try await withCardTurn(for: source, subject: principal.displayName) { turn throws(KerberosError) in
+            try await client.requestCredential(for: principal, using: source, options: options, inquiry: inquiry, turn: turn)
+        }
+    }
+
+    private func requestCredential(
+        for principal: Principal,
+        using source: InitialCredentialSource,
+        options: InitialCredentialOptions,
+        inquiry: PINInquiry?,
+        turn: CardTurn? = nil
+    ) async throws(KerberosError) -> Credential {
+        try await performWithArmor(subject: principal.displayName, deadline: options.deadline) {
             context,
             armor,
             deadline throws(KerberosError) in
@@ -39,7 +54,9 @@ extension KerberosClient {
                 case .keytab, .clientKeytab: true
                 default: false
                 }
-            options.isCanonical = principal.isEnterpriseName || !usesKey && client.hasLocatedControllers
+            options.isCanonical = principal.isEnterpriseName || !usesKey && self.hasLocatedControllers
+            // The turn lasts as long as libkrb5's call.
+            defer { withExtendedLifetime(turn) {} }
             return try context.initialCredential(
                 for: principal,
                 using: source,
@@ -57,22 +74,6 @@ extension KerberosClient {
             try context.withKeytab(source, subject: "keytab") { keytab throws(KerberosError) in
                 try context.firstPrincipal(in: keytab)
             }
-        }
-    }
-
-    /// Whether libkrb5's plugin for certificates (PKINIT) is installed.
-    package func supportsCertificates() async throws(KerberosError) -> Bool {
-        try await perform { context throws(KerberosError) in LibraryPlugin.pkinit.isAvailable(in: context) }
-    }
-
-    /// The certificate that krb5.conf names (`pkinit_identities`); nil if it names none.
-    public func configuredCertificate() async throws(KerberosError) -> String? {
-        try await perform { [realm = configuration.realm] context throws(KerberosError) in
-            let places = [["libdefaults", realm], ["realms", realm], ["libdefaults"]]
-            for place in places {
-                if let identity = try context.values(place + ["pkinit_identities"]).first { return identity }
-            }
-            return nil
         }
     }
 
@@ -330,11 +331,6 @@ public enum InitialCredentialSource: Sendable {
     case keytab(String)
     /// The keytab that `KRB5_CLIENT_KTNAME` or krb5.conf's `default_client_keytab_name` names.
     case clientKeytab
-}
-
-extension InitialCredentialSource {
-    /// Whether it names a smart card.
-    var isCard: Bool { if case .certificate(let identity?, _) = self { identity.utf8.starts(with: "PKCS11:".utf8) } else { false } }
 }
 
 /// Options for a sign-in; nil values leave the choice to krb5.conf (`krb5_get_init_creds_opt`).

@@ -18,7 +18,7 @@ extension SessionSchedule {
             entry.renewal.isRefreshed = isPresentTicket
             // With a clock that is far ahead, every ticket looks old. This limit prevents renewing in a loop.
             entry.renewal.notBefore = now.uptime + min(Self.longestWait, entry.session.ticket.lifetime / 3)
-        case .unreachable, .failed, .gone:
+        case .unreachable, .failed, .busy, .gone:
             entry.renewal.failures += 1
             entry.renewal.notBefore = now.uptime + backoff.delay(afterFailures: entry.renewal.failures)
         case .needsPerson where entry.session.reacquisition != .key, .refused where entry.session.reacquisition == .none:
@@ -41,7 +41,7 @@ extension SessionSchedule {
         switch outcome {
         case .refreshed: note(entry.session.realm, isReachable: true, at: now)
         case .unreachable: note(entry.session.realm, isReachable: false, at: now)
-        case .failed, .refused, .needsPerson, .gone, .abandoned: break
+        case .failed, .busy, .refused, .needsPerson, .gone, .abandoned: break
         }
     }
 
@@ -116,6 +116,8 @@ package enum RefreshOutcome: String, Sendable, Hashable {
     case unreachable
     /// The attempt failed for a reason that may pass.
     case failed
+    /// Another sign-in uses the smart card.
+    case busy
     /// The KDC refused, or there is no credential to try. Repeating the attempt soon is useless and may lock the account.
     case refused
     /// The attempt requires a prompt.
@@ -133,6 +135,7 @@ extension RefreshOutcome {
             switch error.code {
             case .kdcUnreachable, .realmUnknown: .unreachable
             case .canceled: .abandoned
+            case .busy: .busy
             // A KDC without its database reports the same error as one with another key, but recovers.
             case .ticketRefused where error.isGeneric: .failed
             case .notInteractive: .needsPerson

@@ -40,6 +40,7 @@ private typealias Drill = ScheduleDrill
         Failure(.certificateRefused, .certificate, [0, 300, 600, 900, 1200]),
         Failure(.preauthenticationRefused, .certificate, [0, 300, 600, 900, 1200]),
         Failure(.other, .certificate, [0, 10, 30, 70, 150, 310, 610, 910]),
+        Failure(.busy, .certificate, [0, 10, 30, 70, 150, 310, 610, 910]),
         Failure(.kdcUnreachable, .certificate, [0, 10, 30, 70, 150, 310, 610, 910]),
         Failure(.notInteractive, .none, [0]), Failure(.notInteractive, .key, [0, 300, 600, 900, 1200]),
         Failure(.notInteractive, .certificate, [0]),
@@ -54,6 +55,7 @@ private typealias Drill = ScheduleDrill
         Failure(.certificateRefused, .certificate, [0]), Failure(.other, .certificate, [0]),
         Failure(.notInteractive, .certificate, [0]), Failure(.other, .none, []),
         Failure(.kdcUnreachable, .certificate, [0, 10, 30, 70, 150, 310, 610, 910]),
+        Failure(.busy, .certificate, [0, 10, 30, 70, 150, 310, 610, 910]),
     ])
     func `after expiry, a certificate is tried once at a KDC that answers`(_ failure: Failure) {
         #expect(attempts(Drill.session(reacquisition: failure.reacquisition), failure.code, after: 36000, for: 1200) == failure.seconds)

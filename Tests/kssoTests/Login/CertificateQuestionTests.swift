@@ -36,10 +36,10 @@ struct CertificateQuestionTests {
         }.transcript
     }
 
-    private func login(_ station: Workstation, _ identity: String) async throws -> String {
+    private func login(_ station: Workstation, _ identity: String, _ principal: String = "alice") async throws -> String {
         try await station.run([
             "curl", "-sS", "--max-time", "120", "--unix-socket", "\(station.runtime)/agent.sock", "-H", "Content-Type: application/json",
-            "-d", #"{"principal": "alice", "certificate": "\#(identity)"}"#, "http://agent/v1/login",
+            "-d", #"{"principal": "\#(principal)", "certificate": "\#(identity)"}"#, "http://agent/v1/login",
         ]).output
     }
 
@@ -99,6 +99,30 @@ struct CertificateQuestionTests {
             }
             #expect(transcript.contains("Staff card"), "\(transcript)")
             #expect(!transcript.contains(SmartCard.pin))
+        }
+    }
+
+    /// libkrb5 ends the use of the card's module for the whole process with each sign-in.
+    @Test(.enabled(if: LoadableLibrary.card != nil, "softhsm2 is missing: Scripts/install-packages unpacks it"))
+    func `two sign-ins with the same card ask for its PIN one after the other`() async throws {
+        try await withKDC { station, _ in
+            try await station.realm.addUser("bob", password: "secret")
+            var certificates: [String: ClientCertificate] = [:]
+            for user in ["alice", "bob"] { certificates[user] = try await station.realm.certificate(for: user) }
+            let library = try #require(LoadableLibrary.card)
+            let card = try await SmartCard("Staff card", certificates: certificates, library: library, realm: station.realm)
+            try station.install("CertificateIdentity: '\(card.identity())'\n" + profile())
+            _ = try await withAgent(on: station, environment: card.environment) { terminal in
+                async let first = login(station, card.identity(), "alice")
+                try await terminal.wait(for: "PIN:")
+                async let second = login(station, card.identity(), "bob")
+                try await eventually { try await station.agentStatus().process.connections >= 3 }
+                try await terminal.type("\(SmartCard.pin)\n")
+                try #require(try await first.contains(#""acquiredBy":"certificate""#))
+                try await terminal.wait(for: "PIN:")
+                try await terminal.type("\(SmartCard.pin)\n")
+                #expect(try await second.contains(#""acquiredBy":"certificate""#))
+            }
         }
     }
 }

@@ -74,10 +74,12 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
     ],
     targets: [
-        // Declares what is loaded from libldap at run time, so that no package is needed to build.
+        // These declare what is loaded from libldap and libpcsclite at run time, so that no package is needed to build.
         .systemLibrary(name: "COpenLDAP"),
+        .systemLibrary(name: "CSmartCard"),
         .systemLibrary(name: "CKerberos", providers: [.apt(["libkrb5-dev"]), .yum(["krb5-devel"])]),
         .target(name: "SystemSupport", swiftSettings: safeSettings),
+        .target(name: "SmartCardReaders", dependencies: ["CSmartCard", "SystemSupport"], swiftSettings: settings),
         .target(name: "Kerberos", dependencies: ["CKerberos", "SystemSupport"], swiftSettings: settings),
         .target(name: "ActiveDirectory", dependencies: ["COpenLDAP", "Kerberos", "SystemSupport"], swiftSettings: settings),
         .target(name: "SignOnPolicy", swiftSettings: safeSettings),
@@ -171,7 +173,7 @@ let package = Package(
             name: "SSOAgent",
             dependencies: [
                 "ActiveDirectory", "EventLoopTasks", "SignOnPolicy", "SystemSupport", "ExtensionProfile", "HTTPNegotiate", "KCM",
-                "Kerberos", "KerberosEngine", "SSOAgentClient",
+                "Kerberos", "KerberosEngine", "SmartCardReaders", "SSOAgentClient",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -184,7 +186,7 @@ let package = Package(
             name: "SignOnDiagnosis",
             dependencies: [
                 "ActiveDirectory", "SystemSupport", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosEngine", "KerberosSSO",
-                "NegotiateAsyncHTTPClient", "SignOnPolicy", "SSOAgentClient",
+                "NegotiateAsyncHTTPClient", "SignOnPolicy", "SmartCardReaders", "SSOAgentClient",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ] + nio("NIOCore", "NIOHTTP1"),
@@ -246,7 +248,7 @@ let package = Package(
             resources: [.copy("Fixtures")],
             swiftSettings: settings
         ),
-        .testTarget(name: "SignOnDiagnosisTests", dependencies: ["SignOnDiagnosis"], swiftSettings: settings),
+        .testTarget(name: "SignOnDiagnosisTests", dependencies: ["SignOnDiagnosis", "SmartCardReaders"], swiftSettings: settings),
         .testTarget(
             name: "HTTPNegotiateTests",
             dependencies: ["HTTPNegotiate", "TestSupport", .product(name: "HTTPTypes", package: "swift-http-types")],
@@ -275,7 +277,7 @@ let package = Package(
             name: "SSOAgentTests",
             dependencies: [
                 "SignOnPolicy", "SSOAgent", "SSOAgentClient", "ExtensionProfile", "HTTPNegotiate", "KCM", "Kerberos", "KerberosEngine",
-                "KerberosTesting", "KerberosTestingTraits", "TestSupport", "SystemSupport",
+                "KerberosTesting", "KerberosTestingTraits", "TestSupport", "SmartCardReaders", "SystemSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
             ] + nio("NIOCore", "NIOPosix"),
@@ -376,12 +378,9 @@ let package = Package(
             dependencies: [
                 "SignOnDiagnosis", "SignOnPolicy", "ksso", "ksso-realm", "ExtensionProfile", "HTTPNegotiate", "Kerberos", "KerberosSSO",
                 "KerberosTesting", "NegotiateAsyncHTTPClient", "NegotiateURLSession", "SSOAgentClient", "TLSChannelBinding",
-                "KerberosTestingTraits", "TestSupport",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-            ],
+                "KerberosTestingTraits", "TestSupport", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "HTTPTypes", package: "swift-http-types"), .product(name: "Subprocess", package: "swift-subprocess"),
+            ] + nio("NIOCore"),
             swiftSettings: settings
         ),
         .testTarget(

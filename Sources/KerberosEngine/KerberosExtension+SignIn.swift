@@ -80,6 +80,23 @@ extension KerberosExtension {
         return try await signIns.signInByAsking(name, realm: realm, using: given, options: options)
     }
 
+    /// Signs in to a realm with the smart card that its profile or krb5.conf names, because a card was inserted, and prompts for its PIN.
+    /// A prompt that was canceled before prevents no new one.
+    ///
+    /// - Returns: The new session; nil if no card is configured, or if the user is signed in.
+    /// - Throws: `KerberosError`; `notInteractive` if there is no prompter or another prompt is open for the principal; `canceled` if the
+    ///   person cancels.
+    package func signInWithCard(realm: String) async throws(KerberosError) -> Session? {
+        await offsets.follow(source)
+        let wanted = try await names.wanted(nil, realm: realm, using: nil).principal
+        let isSignedIn = try await sessions().sessions.contains { session in
+            // The KDC replaces an enterprise name by another one.
+            let isWanted = wanted == nil || wanted == session.principal || wanted?.isEnterpriseName == true
+            return session.isSignedIn && session.realm == realm && isWanted
+        }
+        return isSignedIn ? nil : try await signIns.signInWithCard(realm: realm)
+    }
+
     /// Cancels the open prompts. Their callers get `canceled`.
     package func cancelPrompts() { signIns.prompts.cancelAll() }
 

@@ -40,7 +40,7 @@ import Testing
             "credentialUseMode: kerberosDefault", "monitorCredentialsCache: false",
         ]
         let rules = try configuration(
-            "CertificateIdentity: 'PKCS11:'\nArmorCache: 'KCM:'\nExtensionData: {\(keys.joined(separator: ", "))}"
+            "CertificateIdentity: 'PKCS11:'\nSignInOnCardInsertion: true\nArmorCache: 'KCM:'\nExtensionData: {\(keys.joined(separator: ", "))}"
         )
         #expect(
             rules.signIn
@@ -49,6 +49,7 @@ import Testing
                     allowsCertificate: false,
                     prefersCertificate: true,
                     certificateIdentity: "PKCS11:",
+                    signsInOnCardInsertion: true,
                     issuerFilter: "*CA*",
                     armorCache: "KCM:"
                 )

@@ -99,6 +99,7 @@ extension ProfileKey {
     private static let signIn: [ProfileKey] = [
         ProfileKey("RenewAtFraction", .payload, .number, check: .renewalFraction, sets: KeySetting { $1.renewalFraction = $0.number }),
         ProfileKey("CertificateIdentity", .payload, .string, check: .certificateIdentity, sets: .text(\.signIn.certificateIdentity)),
+        ProfileKey("SignInOnCardInsertion", .payload, .boolean, sets: .flag(\.signIn.signsInOnCardInsertion)),
         ProfileKey("ArmorCache", .payload, .string, check: .armorCache, sets: .text(\.signIn.armorCache)),
     ]
 

@@ -102,6 +102,18 @@ extension SignIns {
         }
     }
 
+    /// Signs in with the realm's smart card by prompting; returns nil if none is configured.
+    func signInWithCard(realm: String) async throws(KerberosError) -> Session? {
+        guard let identity = try await exchange.permissions.certificate(of: realm), CertificateIdentity.isCard(identity) else { return nil }
+        let principal = try await names.defaultPrincipal(realm: realm)
+        guard let prompter = prompts.prompter else {
+            prompts.promptUnavailable()
+            throw .promptUnavailable(principal.description)
+        }
+        prompts.open.limiter.forget(principal)
+        return try await ask(principal, .certificate(nil, prompter), prompter, .init())
+    }
+
     private func ask(_ principal: Principal, _ options: InitialCredentialOptions) async throws(KerberosError) -> Session {
         guard let prompter = prompts.prompter else { throw .promptUnavailable(principal.description) }
         let source = try await exchange.permissions.interactiveSource(realm: principal.realm, prompter: prompter)
@@ -125,7 +137,7 @@ extension SignIns {
 
 extension KerberosError {
     fileprivate static func promptUnavailable(_ subject: String) -> KerberosError {
-        let message = "a password is required, and no prompt is available. Pass a password or a keytab, or sign in with: ksso login"
+        let message = "a password or PIN is required, and no prompt is available. Pass a password or a keytab, or sign in with: ksso login"
         return KerberosError(.notInteractive, subject: subject, message: message)
     }
 }

@@ -4,6 +4,7 @@ internal import KerberosEngine
 internal import KerberosSSO
 internal import NIOSSL
 internal import SignOnPolicy
+internal import SmartCardReaders
 internal import SystemSupport
 
 extension DiagnosticStep {
@@ -182,7 +183,7 @@ private struct CertificateState {
         }
         let limit = Duration.seconds(3).patient
         do throws(KerberosError) {
-            read(try await client.tryCertificate(identity, for: subject.principal, deadline: limit), subject)
+            await read(try await client.tryCertificate(identity, for: subject.principal, deadline: limit), subject)
         } catch  where error.isCertificateOfAnotherPrincipal {
             let remedy =
                 subject.isGuess
@@ -202,18 +203,15 @@ private struct CertificateState {
         }
     }
 
-    private mutating func read(_ trial: CertificateTrial, _ subject: CertificateTrialPlan.Subject) {
+    private mutating func read(_ trial: CertificateTrial, _ subject: CertificateTrialPlan.Subject) async {
         switch trial {
         case .accepted: outcome = " is accepted by the KDC for \(subject.principal)"
         case .protectedFile: outcome = " was not tried at the KDC, because that requires its PIN"
         case .card(let label, let pin): readCard(label, pin, subject)
         case .noCard:
-            fault = Fault(
-                detail: "no smart card was found for \(identity).",
-                remedy: "Insert the card. If it is inserted, check the reader (opensc-tool --list-readers), and that \(Self.settings) "
-                    + "names its module and its token (PKCS11:module_name=FILE:token=LABEL).",
-                isWarning: subject.isSignedIn
-            )
+            let readers = ReaderFinding(await SmartCardService.knownReaders(), settings: Self.settings)
+            let detail = "no smart card was found for \(identity)." + (readers.sentence.map { " \($0)" } ?? "")
+            fault = Fault(detail: detail, remedy: readers.remedy, isWarning: subject.isSignedIn)
         }
     }
 

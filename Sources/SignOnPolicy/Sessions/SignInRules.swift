@@ -9,6 +9,8 @@ public struct SignInRules: Sendable, Hashable, Codable {
     /// The certificate in libkrb5's syntax, such as `FILE:/etc/cert.pem,/etc/key.pem`: `CertificateIdentity`. Nil is krb5.conf's
     /// `pkinit_identities`.
     public var certificateIdentity: String?
+    /// Whether the agent signs in when a smart card is inserted: `SignInOnCardInsertion`.
+    public var signsInOnCardInsertion: Bool
     /// The issuers whose certificates may be used, with `*` for any characters: `identityIssuerAutoSelectFilter`.
     public var issuerFilter: String?
     /// The cache of the armor ticket that protects sign-ins (FAST, RFC 6113), such as `FILE:/run/machine-ticket`: `ArmorCache`. Nil uses no
@@ -28,6 +30,7 @@ public struct SignInRules: Sendable, Hashable, Codable {
         allowsCertificate: Bool = true,
         prefersCertificate: Bool = false,
         certificateIdentity: String? = nil,
+        signsInOnCardInsertion: Bool = false,
         issuerFilter: String? = nil,
         armorCache: String? = nil,
         userNameLabel: String? = nil,
@@ -38,6 +41,7 @@ public struct SignInRules: Sendable, Hashable, Codable {
         self.allowsCertificate = allowsCertificate
         self.prefersCertificate = prefersCertificate
         self.certificateIdentity = certificateIdentity
+        self.signsInOnCardInsertion = signsInOnCardInsertion
         self.issuerFilter = issuerFilter
         self.armorCache = armorCache
         self.userNameLabel = userNameLabel
@@ -53,6 +57,7 @@ public struct SignInRules: Sendable, Hashable, Codable {
         try container.decode(.allowsCertificate, into: &allowsCertificate)
         try container.decode(.prefersCertificate, into: &prefersCertificate)
         try container.decode(.certificateIdentity, into: &certificateIdentity)
+        try container.decode(.signsInOnCardInsertion, into: &signsInOnCardInsertion)
         try container.decode(.issuerFilter, into: &issuerFilter)
         try container.decode(.armorCache, into: &armorCache)
         try container.decode(.userNameLabel, into: &userNameLabel)
@@ -70,6 +75,7 @@ extension SignInRules {
             allowsCertificate: rules.allSatisfy(\.allowsCertificate),
             prefersCertificate: rules.contains(where: \.prefersCertificate),
             certificateIdentity: rules.lazy.compactMap(\.certificateIdentity).first,
+            signsInOnCardInsertion: rules.contains(where: \.signsInOnCardInsertion),
             issuerFilter: rules.lazy.compactMap(\.issuerFilter).first,
             armorCache: rules.lazy.compactMap(\.armorCache).first,
             userNameLabel: rules.lazy.compactMap(\.userNameLabel).first,

@@ -380,7 +380,7 @@ let package = Package(
                 "KerberosTesting", "NegotiateAsyncHTTPClient", "NegotiateURLSession", "SSOAgentClient", "TLSChannelBinding",
                 "KerberosTestingTraits", "TestSupport", .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "HTTPTypes", package: "swift-http-types"), .product(name: "Subprocess", package: "swift-subprocess"),
-            ] + nio("NIOCore"),
+            ] + nio("NIOCore", "NIOPosix"),
             swiftSettings: settings
         ),
         .testTarget(

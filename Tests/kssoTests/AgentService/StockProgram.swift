@@ -12,6 +12,8 @@ struct StockProgram {
     static let pinentry = StockProgram("pinentry-tty")
     static let secretTool = StockProgram("secret-tool")
     static let keyringDaemon = StockProgram("gnome-keyring-daemon")
+    /// The PC/SC service.
+    static let cardService = StockProgram("pcscd")
     /// A single program that acts as several tools, depending on the name that it is called by.
     static let heimdalTools = StockProgram("heimtools")
 

@@ -20,6 +20,10 @@ struct LoadableLibrary {
     static let kdcProxyPlugins = LoadableLibrary("krb5/plugins/tls/k5tls.so").map { "\($0.folder)/krb5/plugins" }
     /// SoftHSM, which behaves as a smart card (PKCS #11).
     static let card = LoadableLibrary("softhsm/libsofthsm2.so")
+    /// OpenSC's module for smart cards (PKCS #11).
+    static let openSC = LoadableLibrary("opensc-pkcs11.so")
+    /// vpcd, the driver of a virtual card reader. An installed one is hidden with the machine's drivers where it is used.
+    static let readerDriver = LoadableLibrary("pcsc/drivers/serial/libifdvpcd.so", below: [repositoryFile(".build/unpacked")])
     /// gss-ntlmssp, the NTLM mechanism of GSSAPI.
     static let ntlm = LoadableLibrary("gssntlmssp/gssntlmssp.so")
 

@@ -83,9 +83,9 @@ extension KerberosExtension {
     /// Signs in to a realm with the smart card that its profile or krb5.conf names, because a card was inserted, and prompts for its PIN.
     /// A prompt that was canceled before prevents no new one.
     ///
-    /// - Returns: The new session; nil if no card is configured, or if the user is signed in.
-    /// - Throws: `KerberosError`; `notInteractive` if there is no prompter or another prompt is open for the principal; `canceled` if the
-    ///   person cancels.
+    /// - Returns: The new session; nil if the user is signed in.
+    /// - Throws: `KerberosError`; `certificateRefused` if no card is configured; `notInteractive` if there is no prompter or another prompt
+    ///   is open for the principal; `canceled` if the person cancels.
     package func signInWithCard(realm: String) async throws(KerberosError) -> Session? {
         await offsets.follow(source)
         let wanted = try await names.wanted(nil, realm: realm, using: nil).principal

@@ -102,9 +102,12 @@ extension SignIns {
         }
     }
 
-    /// Signs in with the realm's smart card by prompting; returns nil if none is configured.
-    func signInWithCard(realm: String) async throws(KerberosError) -> Session? {
-        guard let identity = try await exchange.permissions.certificate(of: realm), CertificateIdentity.isCard(identity) else { return nil }
+    /// Signs in with the realm's smart card by prompting.
+    func signInWithCard(realm: String) async throws(KerberosError) -> Session {
+        guard let identity = try await exchange.permissions.certificate(of: realm), CertificateIdentity.isCard(identity) else {
+            let message = "no smart card is configured. Set CertificateIdentity in the profile or pkinit_identities in krb5.conf to PKCS11:"
+            throw KerberosError(.certificateRefused, subject: realm, message: message)
+        }
         let principal = try await names.defaultPrincipal(realm: realm)
         guard let prompter = prompts.prompter else {
             prompts.promptUnavailable()

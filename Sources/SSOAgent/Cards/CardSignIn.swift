@@ -83,7 +83,10 @@ final class CardSignIn: Sendable {
         let failure = "the sign-in with the smart card that was inserted failed: "
         for realm in realms {
             do throws(KerberosError) {
-                guard let session = try await current.value.signInWithCard(realm: realm) else { continue }
+                guard let session = try await current.value.signInWithCard(realm: realm) else {
+                    journal.note("a smart card was inserted, but \(realm) needs no sign-in.")
+                    continue
+                }
                 journal.settle(failure, "\(session.principal) was signed in with the smart card that was inserted.")
                 hasSignedIn()
             } catch {

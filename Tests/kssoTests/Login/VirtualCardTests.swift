@@ -1,4 +1,5 @@
 import KerberosTesting
+import SignOnDiagnosis
 import TestSupport
 import Testing
 
@@ -41,6 +42,25 @@ struct VirtualCardTests {
                 try await reader.remove()
             }
             #expect(await card.enteredPINs == 2, "a PIN is not entered without a card")
+        }
+    }
+
+    @Test func `the doctor says whether a card is in the reader`() async throws {
+        try await withCard { station, reader, card in
+            try station.install("CertificateIdentity: '\(reader.identity)'\n" + profile(data: ["startInSmartCardMode: true"]))
+            func check(_ environment: [String: String]) async throws -> DiagnosticCheck {
+                let checks = try await station.doctor(environment: environment).checks
+                return try #require(checks.first { $0.name == "certificate" })
+            }
+            let empty = try await check(reader.environment)
+            let detail = "no smart card was found for \(reader.identity). No card is in the reader Virtual PCD 00 00, Virtual PCD 00 01."
+            #expect(empty.verdict == .failed && empty.detail == detail && empty.remedy == "Insert the card.", "\(empty)")
+            let silent = try await check(reader.environment.merging(["PCSCLITE_CSOCK_NAME": "/nonexistent"]) { $1 })
+            #expect(silent.detail.hasSuffix(" The service of the smart card readers does not answer."), "\(silent)")
+            try await reader.insert(card)
+            let found = try await check(reader.environment)
+            #expect(found.verdict == .ok && found.detail.contains(": the smart card alice was found"), "\(found)")
+            #expect(await card.enteredPINs == 0)
         }
     }
 

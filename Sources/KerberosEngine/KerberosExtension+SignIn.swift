@@ -80,6 +80,9 @@ extension KerberosExtension {
         return try await signIns.signInByAsking(name, realm: realm, using: given, options: options)
     }
 
+    /// Whether there is a prompter (`Options/prompter`).
+    package var canPrompt: Bool { signIns.prompts.prompter != nil }
+
     /// Signs in to a realm with the smart card that its profile or krb5.conf names, because a card was inserted, and prompts for its PIN.
     /// A prompt that was canceled before prevents no new one.
     ///

@@ -129,7 +129,7 @@ package final class Agent: Sendable {
                 }
                 if let program = keeper.reports.program { group.addTask { await program.run() } }
                 group.addTask { await serving.login.run { keeper.note($0) } }
-                group.addTask { await serving.cards.run() }
+                if let cards = serving.cards { group.addTask { await cards.run() } }
                 // A sign-out runs in another process, so this process must drop its service tickets when a cache goes away.
                 group.addTask { for await _ in losses.stream { await serving.forgetSignedOut(api) } }
                 // If the caches are the system's, only the keeper notices that one is gone.

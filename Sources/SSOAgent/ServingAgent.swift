@@ -18,8 +18,8 @@ struct ServingAgent: Sendable {
     let caches: KCMServer?
     /// The sign-in with the agent's own keytab, if it has one.
     let signIn: KeytabSignIn?
-    /// Signs in when a smart card is inserted.
-    let cards: CardSignIn
+    /// Signs in when a smart card is inserted; nil for an agent with a keytab, which serves no person.
+    let cards: CardSignIn?
     /// The principals whose tickets were moved from the system's default cache when the agent started.
     let moved: [String]
 
@@ -53,7 +53,7 @@ struct ServingAgent: Sendable {
         if imported == nil {
             agent.journal.failure("the system's default cache does not respond, so its tickets are not imported yet.")
         }
-        cards = CardSignIn(current, journal: agent.journal) { [keeper] in keeper.poke() }
+        cards = agent.options.keytab == nil ? CardSignIn(current, journal: agent.journal) { [keeper] in keeper.poke() } : nil
         signIn = agent.options.keytab.map { KeytabSignIn($0, current: current, journal: agent.journal) }
     }
 

@@ -101,9 +101,11 @@ extension SmartCardLibrary {
     fileprivate func check(_ status: Int) throws(SmartCardServiceError) {
         switch status {
         case SmartCardConstant.success: return
-        case SmartCardConstant.noService, SmartCardConstant.serviceStopped: throw .notRunning
+        case SmartCardConstant.noService, SmartCardConstant.serviceStopped, SmartCardConstant.communicationError: throw .noAnswer
         case SmartCardConstant.securityViolation: throw .forbidden
-        default: throw .failed(text(status).map { String(cString: $0) } ?? "error \(status)")
+        default:
+            let text = text(status).map { String(cString: $0) } ?? "error \(status)"
+            throw .failed(text.hasSuffix(".") ? String(text.dropLast()) : text)
         }
     }
 }

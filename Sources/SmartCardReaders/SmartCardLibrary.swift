@@ -44,6 +44,7 @@ enum SmartCardConstant {
     static let canceled = 0x8010_0002
     static let timeout = 0x8010_000A
     static let unknownReader = 0x8010_0009
+    static let communicationError = 0x8010_0013
     static let noService = 0x8010_001D
     static let serviceStopped = 0x8010_001E
     static let noReaders = 0x8010_002E

@@ -2,18 +2,19 @@ internal import Dispatch
 internal import Synchronization
 internal import SystemSupport
 
-/// The service of the smart card readers (PC/SC lite's pcscd). It says which cards are inserted, and does not touch the cards.
+/// The smart card service of this machine (PC/SC lite's pcscd). Only the readers' states are read: no card is used.
 package enum SmartCardService {
-    /// The readers of the machine, or why they are not known: `notRunning` also if the service takes longer than the limit. Can be called
+    /// The readers of the machine, or why they are not known: `noAnswer` also if the service takes longer than the limit. Can be called
     /// from any thread.
     package static func knownReaders(within limit: Duration = .seconds(2)) async -> Result<[SmartCardReader], SmartCardServiceError> {
         let result = await firstResult(within: limit.patient) {
             await BlockingCall.run { Result { () throws(SmartCardServiceError) in try SmartCardContext().states().map(\.reader) } }
         }
-        return result ?? .failure(.notRunning)
+        return result ?? .failure(.noAnswer)
     }
 
-    /// Yields the readers at once and after each change, or why they are not known. Ends after an error, and when nobody listens any more.
+    /// Yields the readers at once and after each change, or why they are not known. Ends after an error, and when the caller stops
+    /// iterating.
     package static func changes() -> AsyncStream<Result<[SmartCardReader], SmartCardServiceError>> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Result<[SmartCardReader], SmartCardServiceError>.self,

@@ -171,6 +171,22 @@ import Testing
         #expect(warnings.allSatisfy { $0.severity == .warning && $0.sentence.hasPrefix("\(variable) looks like") }, "\(warnings)")
     }
 
+    @Test(
+        arguments: [
+            ("ExtensionData: {allowSmartCard: false}", .warning, "because allowSmartCard is false"),
+            ("CertificateIdentity: 'FILE:/a.pem'", .warning, "because CertificateIdentity is no smart card"),
+            ("", .advice, "It requires a smart card"), ("CertificateIdentity: 'PKCS11:'", nil, ""),
+        ] as [(String, ProfileAdvice.Severity?, String)]
+    )
+    func `SignInOnCardInsertion without a card gets a remark`(line: String, severity: ProfileAdvice.Severity?, words: String) throws {
+        let payload = "ExtensionIdentifier: com.apple.AppSSOKerberos.KerberosExtension\nType: Credential\nRealm: EXAMPLE.TEST\n"
+        let text = "\(payload)Hosts: [example.test]\nSignInOnCardInsertion: true\n\(line)"
+        let report = try ProfileReport.check(data: Data(text.utf8), source: "a.yaml")
+        let remarks = report.advice.filter { $0.path.description == "SignInOnCardInsertion" }
+        #expect(remarks.map(\.severity) == (severity.map { [$0] } ?? []), "\(report.advice)")
+        #expect(remarks.allSatisfy { $0.sentence.contains(words) }, "\(remarks)")
+    }
+
     @Test func `control characters in a key do not reach the terminal`() throws {
         let report = try Profile.check(data: Data("\"\\e[2Jx\": 1".utf8), source: "a.yaml")
         let row = try #require(report.rows.first { $0.verdict == .unknown })

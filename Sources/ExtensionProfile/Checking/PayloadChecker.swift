@@ -35,6 +35,7 @@ struct PayloadChecker {
             hosts.append(Host(rule: rule, path: path.appending(key: "Hosts").appending(index: offset), payloadIndex: index))
         }
         adviseOnRealm(data)
+        adviseOnCard(data)
         advice += hostAdvice() + callerListAdvice() + variableAdvice()
         if keys["TeamIdentifier"] == nil {
             advise(.advice, "TeamIdentifier", "The key is missing. A Mac requires it, with the value apple.")
@@ -86,6 +87,20 @@ struct PayloadChecker {
 
     private mutating func advise(_ severity: ProfileAdvice.Severity, _ key: String, _ sentence: String) {
         advice.append(ProfileAdvice(severity, path: path.appending(key: key), payloadIndex: index, sentence))
+    }
+
+    /// krb5.conf may name the card.
+    private mutating func adviseOnCard(_ data: [String: ProfileValue]) {
+        let key = "SignInOnCardInsertion"
+        guard keys[key]?.boolean == true else { return }
+        let identity = keys["CertificateIdentity"]?.string
+        if data["allowSmartCard"]?.boolean == false {
+            advise(.warning, key, "It has no effect, because allowSmartCard is false.")
+        } else if let identity, !identity.hasPrefix("PKCS11:") {
+            advise(.warning, key, "It has no effect, because CertificateIdentity is no smart card (PKCS11:).")
+        } else if identity == nil {
+            advise(.advice, key, "It requires a smart card: set CertificateIdentity, or pkinit_identities in krb5.conf, to PKCS11:")
+        }
     }
 
     private mutating func adviseOnRealm(_ data: [String: ProfileValue]) {

@@ -116,7 +116,7 @@ extension KerberosClient {
     }
 
     private func isOnCard(_ source: InitialCredentialSource) async throws(KerberosError) -> Bool {
-        guard case .certificate(nil, let prompter) = source else { return source.isCard }
-        return InitialCredentialSource.certificate(try await configuredCertificate() ?? "", prompter).isCard
+        guard case .certificate(nil, _) = source else { return source.isCard }
+        return try await configuredCertificate().map(InitialCredentialSource.isCard) ?? false
     }
 }

@@ -76,5 +76,8 @@ extension KerberosClient {
 
 extension InitialCredentialSource {
     /// Whether it names a smart card.
-    var isCard: Bool { if case .certificate(let identity?, _) = self { identity.utf8.starts(with: "PKCS11:".utf8) } else { false } }
+    var isCard: Bool { if case .certificate(let identity?, _) = self { Self.isCard(identity) } else { false } }
+
+    /// Whether a certificate in libkrb5's syntax is on a smart card.
+    package static func isCard(_ identity: String) -> Bool { identity.utf8.starts(with: "PKCS11:".utf8) }
 }

@@ -181,16 +181,13 @@ package enum CertificateIdentity {
     /// Whether no path in the identity depends on the working directory.
     package static func isAbsolute(_ identity: String) -> Bool { parts(identity)?.paths.allSatisfy { $0.utf8.first == slash } ?? true }
 
-    /// Whether the identity names a smart card.
-    static func isCard(_ identity: String) -> Bool { identity.utf8.starts(with: card) }
-
     /// Whether the identity names files with absolute paths, or a card that libkrb5's own module reads. `PKCS11:any.so` makes libkrb5 run
     /// that file, and `ENV:name` can stand for any identity, so neither is accepted from a client or a cache.
     static func isHarmless(_ identity: String) -> Bool {
         // libkrb5 stops reading at a NUL byte, so it would use another identity than the one that was checked.
         guard !identity.utf8.contains(0) else { return false }
         if let (_, paths) = parts(identity) { return !paths.isEmpty && isAbsolute(identity) }
-        guard isCard(identity) else { return false }
+        guard InitialCredentialSource.isCard(identity) else { return false }
         let rest = identity.utf8.dropFirst("PKCS11".utf8.count)
         return rest.elementsEqual([colon]) || areOptions(rest, ["slotid=", "token=", "certid=", "certlabel="])
     }
@@ -202,7 +199,7 @@ package enum CertificateIdentity {
         let rest = identity.utf8.dropFirst(configured.utf8.count)
         if rest.isEmpty { return true }
         // Of several options of one kind, libkrb5 takes the last. Another card or slot may not replace the configured one.
-        let isOpen = isCard(configured) && configured.utf8.firstRange(of: ":cert".utf8) == nil
+        let isOpen = InitialCredentialSource.isCard(configured) && configured.utf8.firstRange(of: ":cert".utf8) == nil
         return isOpen && areOptions(rest, ["certid=", "certlabel="])
     }
 
@@ -213,8 +210,6 @@ package enum CertificateIdentity {
             names.contains { word.starts(with: $0.utf8) }
         }
     }
-
-    private static var card: String.UTF8View { "PKCS11:".utf8 }
 
     // libkrb5 compares bytes. Swift combines a colon with some preceding characters, such as U+0600, into one character.
     private static let colon = UInt8(ascii: ":")

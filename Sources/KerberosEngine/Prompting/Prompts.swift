@@ -104,7 +104,7 @@ extension SignIns {
 
     /// Signs in with the realm's smart card by prompting.
     func signInWithCard(realm: String) async throws(KerberosError) -> Session {
-        guard let identity = try await exchange.permissions.certificate(of: realm), CertificateIdentity.isCard(identity) else {
+        guard let identity = try await exchange.permissions.certificate(of: realm), InitialCredentialSource.isCard(identity) else {
             let message = "no smart card is configured. Set CertificateIdentity in the profile or pkinit_identities in krb5.conf to PKCS11:"
             throw KerberosError(.certificateRefused, subject: realm, message: message)
         }

@@ -3,10 +3,10 @@ internal import KerberosEngine
 internal import SignOnPolicy
 internal import SmartCardReaders
 
-/// Signs in when a smart card is inserted, if a profile asks for it (`SignInOnCardInsertion`), and cancels the prompt for its PIN when the
-/// card is removed.
+/// Signs in when a smart card is inserted, if a profile says so (`SignInOnCardInsertion`), and cancels the prompt for its PIN when no card
+/// is inserted any more.
 ///
-/// The readers are watched only while an active profile asks for it.
+/// The readers are watched only while an active profile says so, and if the agent can prompt.
 final class CardSignIn: Sendable {
     private let current: CurrentExtension
     private let journal: Journal
@@ -15,6 +15,8 @@ final class CardSignIn: Sendable {
 
     /// The pause before the service of the readers is asked again after a failure, at first and at most.
     private static let (firstPause, longestPause) = (Duration.seconds(1), Duration.seconds(60))
+    private static let fault = "smart cards are not watched: "
+    private static let failure = "the sign-in with the smart card that was inserted failed: "
 
     /// - Parameters:
     ///   - current: Provides the extension that signs in.
@@ -32,9 +34,10 @@ final class CardSignIn: Sendable {
     func run() async {
         var watch: Task<Void, Never>?
         for await _ in wakes.stream {
-            if realms.isEmpty {
+            if !isWatching {
                 watch?.cancel()
                 watch = nil
+                if !realms.isEmpty { journal.note(Self.fault + "the agent has no terminal or display to prompt for a PIN.") }
             } else if watch == nil {
                 watch = Task { await follow() }
             }
@@ -43,7 +46,10 @@ final class CardSignIn: Sendable {
         await watch?.value
     }
 
-    /// The realms whose profiles ask for a sign-in.
+    /// Whether the readers are watched: the agent must not exit when it is idle. Can be called from any thread.
+    var isWatching: Bool { current.value.canPrompt && !realms.isEmpty }
+
+    /// The realms whose profiles say that a card signs in.
     private var realms: [String] {
         let policy = current.value.policy
         var realms: [String] = []
@@ -61,13 +67,13 @@ final class CardSignIn: Sendable {
             for await change in SmartCardService.changes() {
                 switch change {
                 case .success(let readers):
-                    if let known = fault { journal.settle("\(known)", "the service of the smart card readers answers again.") }
+                    if fault != nil { journal.settle(Self.fault, "smart cards are watched.") }
                     (pause, fault) = (Self.firstPause, nil)
                     guard let event = cards.observe(readers) else { break }
                     signIn?.cancel()
                     signIn = event == .inserted ? Task { await self.signIn() } : nil
                 case .failure(let error):
-                    if fault != error { journal.failure("\(error)") }
+                    if fault != error { report(error) }
                     fault = error
                 }
             }
@@ -79,19 +85,24 @@ final class CardSignIn: Sendable {
         await signIn?.value
     }
 
+    /// A user who is not at the machine cannot use its readers, which is no failure.
+    private func report(_ error: SmartCardServiceError) {
+        let sentence = "\(Self.fault)\(error)"
+        if error == .forbidden { journal.note(sentence) } else { journal.failure(sentence) }
+    }
+
     private func signIn() async {
-        let failure = "the sign-in with the smart card that was inserted failed: "
         for realm in realms {
             do throws(KerberosError) {
                 guard let session = try await current.value.signInWithCard(realm: realm) else {
-                    journal.note("a smart card was inserted, but \(realm) needs no sign-in.")
+                    journal.note("a smart card was inserted; the user is signed in to \(realm) already.")
                     continue
                 }
-                journal.settle(failure, "\(session.principal) was signed in with the smart card that was inserted.")
+                journal.settle(Self.failure, "\(session.principal) was signed in with the smart card that was inserted.")
                 hasSignedIn()
             } catch {
                 guard error.code != .canceled else { return }
-                journal.failure("\(failure)\(error)")
+                journal.failure("\(Self.failure)\(error)")
             }
         }
     }

@@ -210,7 +210,7 @@ private struct CertificateState {
         case .card(let label, let pin): readCard(label, pin, subject)
         case .noCard:
             let readers = ReaderFinding(await SmartCardService.knownReaders(), settings: Self.settings)
-            let detail = "no smart card was found for \(identity)." + (readers.sentence.map { " \($0)" } ?? "")
+            let detail = "no smart card was found for \(identity). \(readers.sentence)"
             fault = Fault(detail: detail, remedy: readers.remedy, isWarning: subject.isSignedIn)
         }
     }

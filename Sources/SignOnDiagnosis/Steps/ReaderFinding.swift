@@ -1,9 +1,10 @@
 internal import SmartCardReaders
+internal import SystemSupport
 
 /// Why no smart card may have been found, as far as the readers of this machine show it.
 struct ReaderFinding {
-    /// A sentence about the readers; nil if nothing is known about them.
-    let sentence: String?
+    /// A sentence about the readers.
+    let sentence: String
     /// What to do.
     let remedy: String
 
@@ -11,29 +12,21 @@ struct ReaderFinding {
     ///   - readers: The readers, or why they are not known.
     ///   - settings: The settings that name the card.
     init(_ readers: Result<[SmartCardReader], SmartCardServiceError>, settings: String) {
-        let naming = "that \(settings) names its module and its token (PKCS11:module_name=FILE:token=LABEL)."
         switch readers {
         case .success([]): (sentence, remedy) = ("No smart card reader is attached.", "Attach the reader, and insert the card.")
         case .success(let readers):
-            let names = readers.map(\.name)
-            guard let full = readers.first(where: \.hasCard) else {
-                (sentence, remedy) = ("No card is in the reader \(names.joined(separator: ", ")).", "Insert the card.")
-                return
+            let full = readers.filter(\.hasCard)
+            let names = (full.isEmpty ? readers : full).map { $0.name.escapedForDisplay(limit: 100) }.joined(separator: ", ")
+            let place = "the \((full.isEmpty ? readers : full).count == 1 ? "reader" : "readers") \(names)"
+            if full.isEmpty {
+                (sentence, remedy) = ("There is no card in \(place).", "Insert the card.")
+            } else {
+                sentence = "There is a card in \(place)."
+                remedy = "Check that \(settings) names its module and its token (PKCS11:module_name=FILE:token=LABEL)."
             }
-            sentence = "A card is in the reader \(full.name)."
-            remedy = "Check \(naming)"
-        case .failure(.libraryMissing):
-            sentence = nil
-            remedy = "Insert the card. If it is inserted, check the reader (opensc-tool --list-readers), and \(naming)"
-        case .failure(.notRunning):
-            sentence = "The service of the smart card readers does not answer."
-            remedy = "Install pcscd, or start it: systemctl start pcscd.socket"
-        case .failure(.forbidden):
-            sentence = "The service of the smart card readers refuses this user."
-            remedy = "Sign in at the machine itself, or permit the polkit action org.debian.pcsc-lite.access_pcsc to the user."
-        case .failure(.failed(let reason)):
-            sentence = "The service of the smart card readers failed: \(reason)"
-            remedy = "Restart it: systemctl restart pcscd.service"
+        case .failure(let error):
+            sentence = "Whether one is inserted is unknown: \(error.reason)."
+            remedy = "Insert the card. If it is inserted: " + error.remedy
         }
     }
 }

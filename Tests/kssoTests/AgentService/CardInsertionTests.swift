@@ -12,9 +12,18 @@ import Testing
     .enabled(if: CardReader.isPossible, Comment(rawValue: CardReader.reason))
 )
 struct CardInsertionTests {
-    /// Runs a closure with alice's card, which is not inserted, and an agent at a terminal; returns the terminal's transcript.
+    /// Runs a closure with alice's card and an agent at a terminal; returns the terminal's transcript.
+    ///
+    /// - Parameters:
+    ///   - keys: Lines of the profile; nil names the card and says that it signs in.
+    ///   - isInserted: Whether the card is inserted before the agent starts.
+    ///   - options: Options of the agent.
+    ///   - stops: Whether the agent is stopped after the closure, and does not exit by itself.
     private func withAgent(
-        _ keys: String = "SignInOnCardInsertion: true\n",
+        _ keys: String? = nil,
+        isInserted: Bool = false,
+        options: String = "",
+        stops: Bool = true,
         _ body: @Sendable (Conversation, Workstation, CardReader, VirtualCard) async throws -> Void
     ) async throws -> String {
         let pinentry = try #require(StockProgram.pinentry)
@@ -22,18 +31,24 @@ struct CardInsertionTests {
             let card = try await VirtualCard(try await realm.certificate(for: "alice"), realm: realm)
             let station = try Workstation(realm: realm)
             return try await withCardReader { reader in
-                try station.install("CertificateIdentity: '\(reader.identity)'\n\(keys)" + profile(data: ["principalName: alice"]))
-                let command = "GPG_TTY=$(tty) exec ksso agent run --pinentry \(pinentry.path)"
+                try station.install((keys ?? signIn(with: reader)) + profile(data: ["principalName: alice"]))
+                if isInserted { try await reader.insert(card) }
+                let command = "GPG_TTY=$(tty) exec ksso agent run --pinentry \(pinentry.path) \(options)"
                 let folders = [pinentry.variables, reader.environment].compactMap { $0["LD_LIBRARY_PATH"] }.joined(separator: ":")
                 let environment = pinentry.variables.merging(reader.environment) { $1 }.merging(["LD_LIBRARY_PATH": folders]) { $1 }
                 return try await Conversation.atTerminal(command, on: station, environment: environment) { terminal in
                     try await eventually { UnixSocket.isServed("\(station.runtime)/agent.sock") }
                     try await body(terminal, station, reader, card)
+                    guard stops else { return }
                     let stop = try await station.ksso("agent", "stop")
                     #expect(stop.exitStatus == 0, "\(stop)")
                 }.transcript
             }
         }
+    }
+
+    private func signIn(with reader: CardReader) -> String {
+        "CertificateIdentity: '\(reader.identity)'\nSignInOnCardInsertion: true\n"
     }
 
     private func prompts(_ transcript: String) -> Int { transcript.components(separatedBy: "Code or PIN:").count - 1 }
@@ -51,7 +66,7 @@ struct CardInsertionTests {
             #expect(try await isSignedIn(station))
             try await reader.remove()
             try await reader.insert(card)
-            try await terminal.wait(for: "a smart card was inserted, but EXAMPLE.TEST needs no sign-in.")
+            try await terminal.wait(for: "a smart card was inserted; the user is signed in to EXAMPLE.TEST already.")
             #expect(try await station.ksso("logout").exitStatus == 0)
             try await reader.remove()
             try await reader.insert(card)
@@ -77,14 +92,27 @@ struct CardInsertionTests {
         #expect(prompts(transcript) == 2 && !transcript.contains("failed"), "\(transcript)")
     }
 
-    @Test func `a card that is there when the agent starts signs in after its profile asks for it`() async throws {
-        _ = try await withAgent("") { terminal, station, reader, card in
-            try await reader.insert(card)
-            let keys = "CertificateIdentity: '\(reader.identity)'\nSignInOnCardInsertion: true\n"
-            try station.install(keys + profile(data: ["principalName: alice"]))
+    @Test func `a card that is inserted before the agent starts signs in`() async throws {
+        _ = try await withAgent(isInserted: true) { terminal, station, _, _ in
             try await terminal.wait(for: "Code or PIN:")
             try await terminal.type("\(VirtualCard.pin)\n")
             try await eventually { try await isSignedIn(station) }
+        }
+    }
+
+    @Test func `a card that is inserted already signs in when the profile begins to say so`() async throws {
+        _ = try await withAgent("", isInserted: true) { terminal, station, reader, _ in
+            try station.install(signIn(with: reader) + profile(data: ["principalName: alice"]))
+            try await terminal.wait(for: "Code or PIN:")
+            try await terminal.type("\(VirtualCard.pin)\n")
+            try await eventually { try await isSignedIn(station) }
+        }
+    }
+
+    @Test func `a card without a setting that names it is reported`() async throws {
+        _ = try await withAgent("SignInOnCardInsertion: true\n") { terminal, _, reader, card in
+            try await reader.insert(card)
+            try await terminal.wait(for: "failed: EXAMPLE.TEST: no smart card is configured. Set CertificateIdentity in the profile")
         }
     }
 
@@ -105,17 +133,39 @@ struct CardInsertionTests {
         #expect(prompts(transcript) == 2, "\(transcript)")
     }
 
-    @Test func `the agent reports once that the service of the readers does not answer`() async throws {
-        let transcript = try await withTestRealm(.acceptingCertificates()) { realm in
+    @Test func `the agent reports that the smart card service does not answer, and when it does`() async throws {
+        let pinentry = try #require(StockProgram.pinentry)
+        try await withTestRealm(.acceptingCertificates()) { realm in
             let station = try Workstation(realm: realm)
-            try station.install("CertificateIdentity: 'PKCS11:'\nSignInOnCardInsertion: true\n" + profile())
-            let software = try #require(CardSoftware.found)
-            let environment = ["PCSCLITE_CSOCK_NAME": "\(station.directory)/none", "LD_LIBRARY_PATH": software.module.folder]
-            return try await Conversation.atTerminal("exec ksso agent run", on: station, environment: environment) { terminal in
-                try await terminal.wait(for: "the service of the smart card readers does not answer. Install pcscd")
-                #expect(try await station.ksso("agent", "stop").exitStatus == 0)
-            }.transcript
+            try await withCardReader { reader in
+                try station.install(signIn(with: reader) + profile())
+                // It becomes a link to the service's socket.
+                let socket = "\(station.directory)/pcscd.comm"
+                let environment = reader.environment.merging(["PCSCLITE_CSOCK_NAME": socket]) { $1 }
+                let command = "GPG_TTY=$(tty) exec ksso agent run --pinentry \(pinentry.path)"
+                _ = try await Conversation.atTerminal(command, on: station, environment: environment) { terminal in
+                    try await terminal.wait(for: "smart cards are not watched: the smart card service (pcscd) does not answer.")
+                    #expect(try await station.agentStatus().process.messages.contains { $0.isFailure })
+                    let service = try #require(reader.environment["PCSCLITE_CSOCK_NAME"])
+                    try FileManager.default.createSymbolicLink(atPath: socket, withDestinationPath: service)
+                    try await terminal.wait(for: "smart cards are watched.")
+                    #expect(try await !station.agentStatus().process.messages.contains { $0.isFailure })
+                    #expect(try await station.ksso("agent", "stop").exitStatus == 0)
+                }
+            }
         }
-        #expect(transcript.components(separatedBy: "does not answer. Install pcscd").count == 2, "\(transcript)")
+    }
+
+    @Test func `an agent that watches for cards does not exit when it is idle`() async throws {
+        _ = try await withAgent(options: "--idle-exit 1s", stops: false) { terminal, station, reader, card in
+            // Each round takes longer than the agent may be idle, and none is a use of it.
+            for _ in 1...3 {
+                try await reader.insert(card)
+                try await terminal.wait(for: "Code or PIN:")
+                try await reader.remove()
+            }
+            try station.install(profile())
+            try await terminal.wait(for: "the agent was idle for 1.0 seconds: it exits.")
+        }
     }
 }

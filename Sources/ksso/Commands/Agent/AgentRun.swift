@@ -55,8 +55,8 @@ struct AgentRun: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Use this pinentry program to prompt for a password that a program's request requires; by default pinentry, if there is a \
-            display or GPG_TTY names a terminal. A pinentry without a window prompts on that terminal.
+            Use this pinentry program to prompt for the password or PIN that a program's request or an inserted smart card requires; by \
+            default pinentry, if there is a display or GPG_TTY names a terminal. A pinentry without a window prompts on that terminal.
             """,
             valueName: "program"
         ),

@@ -11,12 +11,14 @@ internal import CSmartCard
 /// A reader, and all that the service says about it (`SCARD_STATE_`).
 struct ReaderState {
     let reader: SmartCardReader
+    /// The name as the service knows it, which may be no valid UTF-8, with its zero byte.
+    let name: [CChar]
     let state: UInt
 
-    init(name: String, state: UInt) {
-        self.state = state
+    init(name: [CChar], state: UInt) {
+        (self.name, self.state) = (name, state)
         reader = SmartCardReader(
-            name: name,
+            name: String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self),
             hasCard: state & SmartCardConstant.statePresent != 0,
             changes: Int(state >> SmartCardConstant.counterShift & 0xffff)
         )
@@ -43,49 +45,60 @@ final class SmartCardContext: Sendable {
 
     /// The readers and their states (`SCardListReaders`, `SCardGetStatusChange` without a wait).
     func states() throws(SmartCardServiceError) -> [ReaderState] {
-        let names = try names()
-        guard !names.isEmpty else { return [] }
-        return try withStates(names.map { ($0, SmartCardConstant.stateUnaware) }) { states throws(SmartCardServiceError) in
-            let status = library.getStatusChange(handle, 0, states.baseAddress, UInt(states.count))
-            // A reader that was detached meanwhile is missing in the next list.
-            if status == SmartCardConstant.unknownReader { return [] }
-            if status != SmartCardConstant.timeout { try library.check(status) }
-            return zip(names, states).map { ReaderState(name: $0, state: $1.state & ~SmartCardConstant.stateChanged) }
+        var status = SmartCardConstant.success
+        // A reader may be detached after its name was read.
+        for _ in 1...3 {
+            let names = try names()
+            guard !names.isEmpty else { return [] }
+            let unaware = SmartCardConstant.stateUnaware
+            let found = withStates(names.map { ($0, unaware) }) { states -> [ReaderState] in
+                status = library.getStatusChange(handle, 0, states.baseAddress, UInt(states.count))
+                return zip(names, states).map { ReaderState(name: $0, state: $1.state & ~SmartCardConstant.stateChanged) }
+            }
+            if status == SmartCardConstant.success || status == SmartCardConstant.timeout { return found }
+            guard status == SmartCardConstant.unknownReader else { break }
         }
+        try library.check(status)
+        return []
     }
 
     /// Waits until a state differs from a known one, a reader is attached or detached, a minute passes, or ``cancel()`` is called
-    /// (`SCardGetStatusChange`).
+    /// (`SCardGetStatusChange`). May return early without a reason.
     func waitForChange(of known: [ReaderState]) throws(SmartCardServiceError) {
-        let notification = (SmartCardConstant.notification, UInt(known.count) << SmartCardConstant.counterShift)
-        try withStates(known.map { ($0.reader.name, $0.state) } + [notification]) { states throws(SmartCardServiceError) in
-            let status = library.getStatusChange(handle, Self.longestWait, states.baseAddress, UInt(states.count))
-            let expected = [SmartCardConstant.timeout, SmartCardConstant.canceled, SmartCardConstant.unknownReader]
-            if !expected.contains(status) { try library.check(status) }
-        }
+        var entries = known.map { ($0.name, $0.state) }
+        // Without a count of the past changes, which means something else in each version of the library, the wait begins with this call.
+        if entries.count < SmartCardConstant.mostReaders { entries.append((SmartCardConstant.notification, 0)) }
+        let status = withStates(entries) { library.getStatusChange(handle, Self.longestWait, $0.baseAddress, UInt($0.count)) }
+        let expected = [SmartCardConstant.timeout, SmartCardConstant.canceled, SmartCardConstant.unknownReader]
+        if !expected.contains(status) { try library.check(status) }
     }
 
     /// Ends the wait of another thread (`SCardCancel`).
     func cancel() { _ = library.cancel(handle) }
 
-    private func names() throws(SmartCardServiceError) -> [String] {
-        var length: UInt = 0
-        var status = library.listReaders(handle, nil, nil, &length)
-        guard status != SmartCardConstant.noReaders else { return [] }
+    /// The names of the readers, each with its zero byte.
+    private func names() throws(SmartCardServiceError) -> [[CChar]] {
+        var bytes: [CChar] = []
+        var status: Int
+        repeat {
+            var length: UInt = 0
+            status = library.listReaders(handle, nil, nil, &length)
+            guard status != SmartCardConstant.noReaders else { return [] }
+            try library.check(status)
+            bytes = [CChar](repeating: 0, count: Int(length))
+            status = library.listReaders(handle, nil, &bytes, &length)
+            guard status != SmartCardConstant.noReaders else { return [] }
+            // A reader was attached between the two calls.
+        } while status == SmartCardConstant.insufficientBuffer
         try library.check(status)
-        var bytes = [CChar](repeating: 0, count: Int(length))
-        status = library.listReaders(handle, nil, &bytes, &length)
-        guard status != SmartCardConstant.noReaders else { return [] }
-        try library.check(status)
-        // Each name ends with a zero byte, and the list with another one.
-        return bytes.prefix(Int(length)).split(separator: 0).map { String(decoding: $0.map(UInt8.init(bitPattern:)), as: UTF8.self) }
+        return bytes.split(separator: 0).map { Array($0) + [0] }
     }
 
     /// Passes the states of readers to a function of the library, which changes them.
     private func withStates<Value>(
-        _ readers: [(name: String, known: UInt)],
-        _ body: (UnsafeMutableBufferPointer<smartcard_reader>) throws(SmartCardServiceError) -> Value
-    ) throws(SmartCardServiceError) -> Value {
+        _ readers: [(name: [CChar], known: UInt)],
+        _ body: (UnsafeMutableBufferPointer<smartcard_reader>) -> Value
+    ) -> Value {
         var states = readers.map { reader in
             var state = smartcard_reader()
             state.name = UnsafePointer(strdup(reader.name))
@@ -93,7 +106,7 @@ final class SmartCardContext: Sendable {
             return state
         }
         defer { for state in states { free(UnsafeMutablePointer(mutating: state.name)) } }
-        return try states.withUnsafeMutableBufferPointer { states throws(SmartCardServiceError) in try body(states) }
+        return states.withUnsafeMutableBufferPointer { body($0) }
     }
 }
 

@@ -43,6 +43,7 @@ enum SmartCardConstant {
     static let success = 0
     static let canceled = 0x8010_0002
     static let timeout = 0x8010_000A
+    static let insufficientBuffer = 0x8010_0008
     static let unknownReader = 0x8010_0009
     static let communicationError = 0x8010_0013
     static let noService = 0x8010_001D
@@ -56,6 +57,8 @@ enum SmartCardConstant {
     /// The high half of a state counts the cards that were inserted and removed.
     static let counterShift: UInt = 16
 
-    /// The name that stands for the readers that are attached and detached.
-    static let notification = #"\\?PnP?\Notification"#
+    /// The name that stands for the readers that are attached and detached, with its zero byte.
+    static let notification = Array(#"\\?PnP?\Notification"#.utf8CString)
+    /// The number of readers that one call can ask about (`PCSCLITE_MAX_READERS_CONTEXTS`).
+    static let mostReaders = 16
 }

@@ -2,6 +2,14 @@ internal import Dispatch
 internal import Synchronization
 internal import SystemSupport
 
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
 /// The smart card service of this machine (PC/SC lite's pcscd). Only the readers' states are read: no card is used.
 package enum SmartCardService {
     /// The readers of the machine, or why they are not known: `noAnswer` also if the service takes longer than the limit. Can be called
@@ -55,7 +63,12 @@ private final class ReaderWatch: Sendable {
             while !state.withLock(\.isStopped) {
                 try context.waitForChange(of: known)
                 let states = try context.states()
-                if states.map(\.reader) != known.map(\.reader) { report(.success(states.map(\.reader))) }
+                if states.map(\.reader) != known.map(\.reader) {
+                    report(.success(states.map(\.reader)))
+                } else {
+                    // If the library returns at once for a reason that is not known here, this thread does not keep a processor busy.
+                    usleep(100_000)
+                }
                 known = states
             }
         } catch {

@@ -24,8 +24,9 @@ final class CardTurns: Sendable {
 
     /// Waits until no other sign-in uses a card. The order is that of the calls.
     ///
+    /// - Parameter limit: How long to wait, if less than the usual time.
     /// - Throws: ``KerberosError``; `busy` if the wait takes too long, `canceled` if the task is canceled first.
-    func next(subject: String) async throws(KerberosError) -> CardTurn {
+    func next(subject: String, within limit: Duration? = nil) async throws(KerberosError) -> CardTurn {
         let race = Race<Outcome>()
         let isFree = state.withLock { state in
             defer { state.isTaken = true }
@@ -33,8 +34,9 @@ final class CardTurns: Sendable {
             return !state.isTaken
         }
         guard !isFree else { return CardTurn(self) }
-        let timer = Task { [patience] in
-            try await Task.sleep(for: patience)
+        let wait = min(patience, limit ?? patience)
+        let timer = Task {
+            try await Task.sleep(for: wait)
             race.finish(with: .late)
         }
         defer { timer.cancel() }
@@ -103,10 +105,11 @@ extension KerberosClient {
     func withCardTurn<Value: Sendable>(
         for source: InitialCredentialSource,
         subject: String,
+        deadline: Duration?,
         _ signIn: (CardTurn?) async throws(KerberosError) -> Value
     ) async throws(KerberosError) -> Value {
         guard try await isOnCard(source) else { return try await signIn(nil) }
-        let turn = try await CardTurns.shared.next(subject: subject)
+        let turn = try await CardTurns.shared.next(subject: subject, within: deadline)
         do throws(KerberosError) {
             return try await signIn(turn)
         } catch {

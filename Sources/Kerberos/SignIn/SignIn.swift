@@ -30,7 +30,8 @@ extension KerberosClient {
             return try await requestCredential(for: principal, using: source, options: options, inquiry: inquiry)
         }
         let client = forCertificates(of: principal)
-        return try await withCardTurn(for: source, subject: principal.displayName) { turn throws(KerberosError) in
+        let (subject, deadline) = (principal.displayName, options.deadline)
+        return try await withCardTurn(for: source, subject: subject, deadline: deadline) { turn throws(KerberosError) in
             try await client.requestCredential(for: principal, using: source, options: options, inquiry: inquiry, turn: turn)
         }
     }

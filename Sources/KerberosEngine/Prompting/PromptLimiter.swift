@@ -28,12 +28,16 @@ final class PromptLimiter: Sendable {
 
     /// Begins a question, which ``close(_:)`` ends.
     ///
+    /// - Parameters:
+    ///   - question: The question.
+    ///   - now: The present time.
+    ///   - isWanted: Whether a person has just asked for the prompt, so that an earlier cancellation does not count.
     /// - Throws: `KerberosError`; `canceled` if a prompt for the principal was canceled recently, `notInteractive` if other prompts are
     ///   open.
-    func open(_ question: Question, now: Date) throws(KerberosError) {
+    func open(_ question: Question, now: Date, isWanted: Bool = false) throws(KerberosError) {
         try state.withLock { state throws(KerberosError) in
             state.refusals = state.refusals.filter { abs(now.timeIntervalSince($0.value)) < Self.pause }
-            if let date = state.refusals[question.principal] { throw .unanswered(question, date) }
+            if !isWanted, let date = state.refusals[question.principal] { throw .unanswered(question, date) }
             guard var open = state.open[question.principal] else {
                 guard state.open.count < Self.limit else { throw .crowded(question) }
                 state.open[question.principal] = Open(question: question)
@@ -144,11 +148,19 @@ final class LimitedPrompter: Prompter {
     private let prompter: any Prompter
     private let question: Question
     private let limiter: PromptLimiter
+    private let isWanted: Bool
     private let clock: @Sendable () -> Date
     private let state = Mutex(State.unasked)
 
-    init(_ prompter: any Prompter, _ question: Question, _ limiter: PromptLimiter, clock: @escaping @Sendable () -> Date) {
+    init(
+        _ prompter: any Prompter,
+        _ question: Question,
+        _ limiter: PromptLimiter,
+        isWanted: Bool = false,
+        clock: @escaping @Sendable () -> Date
+    ) {
         self.prompter = prompter
+        self.isWanted = isWanted
         self.question = question
         self.limiter = limiter
         self.clock = clock
@@ -168,7 +180,7 @@ final class LimitedPrompter: Prompter {
             case .ended: throw KerberosError(.canceled, subject: question.principal.description, message: "canceled.")
             case .unasked:
                 do throws(KerberosError) {
-                    try limiter.open(question, now: clock())
+                    try limiter.open(question, now: clock(), isWanted: isWanted)
                     state = .open
                 } catch {
                     state = .refused(error)

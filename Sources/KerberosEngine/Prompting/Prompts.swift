@@ -42,16 +42,21 @@ final class Prompts: Sendable {
 
     /// Performs a sign-in that may prompt for the answer to a question, or joins the one that runs.
     ///
-    /// - Parameter signIn: Signs in with the source that it gets.
+    /// - Parameters:
+    ///   - question: The question.
+    ///   - prompter: Prompts.
+    ///   - isWanted: Whether a person has just asked for the prompt, so that an earlier cancellation does not count.
+    ///   - signIn: Signs in with the source that it gets.
     func ask(
         _ question: Question,
         _ prompter: any Prompter,
+        isWanted: Bool = false,
         _ signIn: @escaping @Sendable (InitialCredentialSource) async throws(KerberosError) -> Session
     ) async throws(KerberosError) -> Session {
         let open = self.open
         let limiter = open.limiter
         return try await open.flights.run(question) { [self] () async throws(KerberosError) in
-            let limited = LimitedPrompter(prompter, question, limiter, clock: clock)
+            let limited = LimitedPrompter(prompter, question, limiter, isWanted: isWanted, clock: clock)
             defer { limited.end() }
             // A certificate may require no PIN; a password sign-in always prompts.
             if question.alwaysPrompts { try limited.open() }
@@ -113,8 +118,7 @@ extension SignIns {
             prompts.promptUnavailable()
             throw .promptUnavailable(principal.description)
         }
-        prompts.open.limiter.forget(principal)
-        return try await ask(principal, .certificate(nil, prompter), prompter, .init())
+        return try await ask(principal, .certificate(nil, prompter), prompter, .init(), isWanted: true)
     }
 
     private func ask(_ principal: Principal, _ options: InitialCredentialOptions) async throws(KerberosError) -> Session {
@@ -127,12 +131,13 @@ extension SignIns {
         _ principal: Principal,
         _ source: InitialCredentialSource,
         _ prompter: any Prompter,
-        _ options: InitialCredentialOptions
+        _ options: InitialCredentialOptions,
+        isWanted: Bool = false
     ) async throws(KerberosError) -> Session {
         // The profile forbids a sign-in whether or not a prompt is open.
         _ = try await exchange.permissions.permitted(source, realm: principal.realm)
         let question = Question(of: principal, source, under: exchange.permissions.policy)
-        return try await prompts.ask(question, prompter) { [self] (source) async throws(KerberosError) in
+        return try await prompts.ask(question, prompter, isWanted: isWanted) { [self] (source) async throws(KerberosError) in
             try await signIn(question.principal, using: source, options: options).session
         }
     }

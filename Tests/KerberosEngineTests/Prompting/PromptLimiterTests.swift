@@ -57,6 +57,14 @@ struct PromptLimiterTests {
         #expect(try refusal(question("alice")) == nil)
     }
 
+    @Test func `a prompt that a person has asked for opens after a refusal, and the refusal stays for others`() throws {
+        let card = try question("alice", certificate: "PKCS11:")
+        limiter.refuse(card.principal, at: now)
+        try limiter.open(card, now: now, isWanted: true)
+        limiter.close(card)
+        #expect(refusal(card, after: 1)?.code == .canceled)
+    }
+
     @Test func `after a refusal a principal gets no prompt of any kind for five minutes`() throws {
         let password = try question("alice")
         limiter.refuse(password.principal, at: now)

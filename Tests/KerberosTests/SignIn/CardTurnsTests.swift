@@ -35,6 +35,14 @@ struct CardTurnsTests {
         _ = try await turns.next(subject: "carol")
     }
 
+    @Test func `a sign-in with a deadline waits no longer than that`() async throws {
+        let turns = CardTurns(patience: .seconds(600))
+        let turn = try await turns.next(subject: "alice")
+        let error = await #expect(throws: KerberosError.self) { _ = try await turns.next(subject: "bob", within: .zero) }
+        #expect(error?.code == .busy)
+        withExtendedLifetime(turn) {}
+    }
+
     @Test func `a canceled sign-in gives up its place`() async throws {
         let turns = CardTurns(patience: .seconds(600))
         let turn = try await turns.next(subject: "alice")

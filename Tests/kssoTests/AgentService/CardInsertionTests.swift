@@ -116,6 +116,22 @@ struct CardInsertionTests {
         }
     }
 
+    @Test func `a canceled prompt opens again when the card is inserted again`() async throws {
+        let transcript = try await withAgent { terminal, station, reader, card in
+            try await reader.insert(card)
+            try await terminal.wait(for: "Code or PIN:")
+            try await terminal.type("\u{4}")
+            let agent = try await station.agentStatus().process.processID
+            try await eventually { try await station.run(["pgrep", "-P", "\(agent)"]).exitStatus != 0 }
+            try await reader.remove()
+            try await reader.insert(card)
+            try await terminal.wait(for: "Code or PIN:")
+            try await terminal.type("\(VirtualCard.pin)\n")
+            try await eventually { try await isSignedIn(station) }
+        }
+        #expect(prompts(transcript) == 2, "\(transcript)")
+    }
+
     @Test func `a wrong PIN is reported, and the next insertion asks again`() async throws {
         let transcript = try await withAgent { terminal, station, reader, card in
             try await reader.insert(card)

@@ -173,7 +173,7 @@ import Testing
 
     @Test(
         arguments: [
-            ("ExtensionData: {allowSmartCard: false}", .warning, "because allowSmartCard is false"),
+            ("ExtensionData: {allowSmartCard: false}", .advice, "because allowSmartCard is false"),
             ("CertificateIdentity: 'FILE:/a.pem'", .warning, "because CertificateIdentity is no smart card"),
             ("", .advice, "It requires a smart card"), ("CertificateIdentity: 'PKCS11:'", nil, ""),
         ] as [(String, ProfileAdvice.Severity?, String)]

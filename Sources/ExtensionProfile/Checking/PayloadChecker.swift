@@ -95,7 +95,7 @@ struct PayloadChecker {
         guard keys[key]?.boolean == true else { return }
         let identity = keys["CertificateIdentity"]?.string
         if data["allowSmartCard"]?.boolean == false {
-            advise(.warning, key, "It has no effect, because allowSmartCard is false.")
+            advise(.advice, key, "It has no effect, because allowSmartCard is false.")
         } else if let identity, !identity.hasPrefix("PKCS11:") {
             advise(.warning, key, "It has no effect, because CertificateIdentity is no smart card (PKCS11:).")
         } else if identity == nil {

@@ -186,7 +186,8 @@ struct InsertedCards {
     mutating func serviceEnded() { countsMatter = false }
 }
 
-/// Limits the sign-ins after insertions, because a loose contact, or a device that pretends to be a card, could cause any number of prompts.
+/// Limits the sign-ins after insertions, because a loose contact, or a device that pretends to be a card, could cause any number of
+/// prompts.
 struct InsertionLimit {
     /// The most sign-ins in five minutes.
     static let most = 5

@@ -83,21 +83,27 @@ extension KerberosExtension {
     /// Whether there is a prompter (`Options/prompter`).
     package var canPrompt: Bool { signIns.prompts.prompter != nil }
 
-    /// Signs in to a realm with the smart card that its profile or krb5.conf names, because a card was inserted, and prompts for its PIN.
-    /// A prompt that was canceled before prevents no new one.
-    ///
-    /// - Returns: The new session; nil if the user is signed in.
-    /// - Throws: `KerberosError`; `certificateRefused` if no card is configured; `notInteractive` if there is no prompter or another prompt
-    ///   is open for the principal; `canceled` if the person cancels.
-    package func signInWithCard(realm: String) async throws(KerberosError) -> Session? {
+    /// Whether a smart card that is inserted should sign in to a realm, because the user has no session there.
+    package func lacksSession(realm: String) async throws(KerberosError) -> Bool {
         await offsets.follow(source)
         let wanted = try await names.wanted(nil, realm: realm, using: nil).principal
-        let isSignedIn = try await sessions().sessions.contains { session in
+        return try await !sessions().sessions.contains { session in
             // The KDC replaces an enterprise name by another one.
             let isWanted = wanted == nil || wanted == session.principal || wanted?.isEnterpriseName == true
             return session.isSignedIn && session.realm == realm && isWanted
         }
-        return isSignedIn ? nil : try await signIns.signInWithCard(realm: realm)
+    }
+
+    /// Signs in to a realm with the smart card that its profile or krb5.conf names, because a card was inserted, and prompts for its PIN.
+    /// A prompt that was canceled before prevents no new one.
+    ///
+    /// Cancel the task when the card is removed: the prompt then closes also for programs that wait for the same sign-in.
+    ///
+    /// - Throws: `KerberosError`; `certificateRefused` if no card is configured; `notInteractive` if there is no prompter or another prompt
+    ///   is open for the principal; `canceled` if the person cancels.
+    package func signInWithCard(realm: String) async throws(KerberosError) -> Session {
+        await offsets.follow(source)
+        return try await signIns.signInWithCard(realm: realm)
     }
 
     /// Cancels the open prompts. Their callers get `canceled`.

@@ -33,7 +33,7 @@ extension ServingAgent {
 
     private func isIdle(_ api: AgentAPIServer) async -> Bool {
         // A card that is inserted signs in only while the agent runs.
-        guard cards?.isWatching != true, api.api.connections.count == 0 else { return false }
+        guard cards?.isWanted != true, api.api.connections.count == 0 else { return false }
         guard let list = try? await current.value.sessions() else { return false }
         return !list.sessions.contains(where: \.isSignedIn)
     }

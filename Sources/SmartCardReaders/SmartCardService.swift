@@ -77,11 +77,12 @@ private final class ReaderWatch: Sendable {
     }
 
     /// Ends the wait. The service forgets a request to cancel that comes between two waits, so that the thread may then wait once more.
+    /// The request waits for the service's answer, on a thread of its own.
     func stop() {
         let context = state.withLock { state in
             state.isStopped = true
             return state.context
         }
-        context?.cancel()
+        if let context { DispatchQueue(label: "ksso.readers.stop").async { context.cancel() } }
     }
 }

@@ -118,7 +118,22 @@ extension SignIns {
             prompts.promptUnavailable()
             throw .promptUnavailable(principal.description)
         }
-        return try await ask(principal, .certificate(nil, prompter), prompter, .init(), isWanted: true)
+        let source = InitialCredentialSource.certificate(nil, prompter)
+        _ = try await exchange.permissions.permitted(source, realm: realm)
+        let question = Question(of: principal, source, under: exchange.permissions.policy)
+        let hasBegun = Atomic(false)
+        while true {
+            do throws(KerberosError) {
+                return try await prompts.ask(question, prompter, isWanted: true) { [self] (source) async throws(KerberosError) in
+                    hasBegun.store(true, ordering: .releasing)
+                    return try await signIn(principal, using: source, options: .init()).session
+                }
+            } catch {
+                if Task.isCancelled { await prompts.open.flights.end(where: { $0 == question }, with: error) }
+                // This call joined a program's sign-in that had begun without the card.
+                guard !Task.isCancelled, !hasBegun.load(ordering: .acquiring) else { throw error }
+            }
+        }
     }
 
     private func ask(_ principal: Principal, _ options: InitialCredentialOptions) async throws(KerberosError) -> Session {
@@ -131,13 +146,12 @@ extension SignIns {
         _ principal: Principal,
         _ source: InitialCredentialSource,
         _ prompter: any Prompter,
-        _ options: InitialCredentialOptions,
-        isWanted: Bool = false
+        _ options: InitialCredentialOptions
     ) async throws(KerberosError) -> Session {
         // The profile forbids a sign-in whether or not a prompt is open.
         _ = try await exchange.permissions.permitted(source, realm: principal.realm)
         let question = Question(of: principal, source, under: exchange.permissions.policy)
-        return try await prompts.ask(question, prompter, isWanted: isWanted) { [self] (source) async throws(KerberosError) in
+        return try await prompts.ask(question, prompter) { [self] (source) async throws(KerberosError) in
             try await signIn(question.principal, using: source, options: options).session
         }
     }

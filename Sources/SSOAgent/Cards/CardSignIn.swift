@@ -13,6 +13,9 @@ final class CardSignIn: Sendable {
     private let journal: Journal
     private let hasSignedIn: @Sendable () -> Void
     private let wakes = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    /// Why the readers are not known; nil if they are.
+    private let fault = Mutex<SmartCardServiceError?>(nil)
+    private let limit = Mutex(InsertionLimit())
 
     /// A realm whose profiles say that a card signs in, and their rules.
     private struct Rule: Hashable {
@@ -22,9 +25,9 @@ final class CardSignIn: Sendable {
 
     /// The pause before the service is asked again after a failure, at first and at most.
     private static let (firstPause, longestPause) = (Duration.seconds(1), Duration.seconds(60))
-    /// How long the service must have answered before its failure is no repetition of the last one.
+    /// How long the service must answer before its next failure is no repetition of the last one.
     private static let steadyTime = Duration.seconds(60)
-    private static let fault = "smart cards are not watched: "
+    private static let unwatched = "smart cards are not watched: "
     private static let failure = "the sign-in with the smart card that was inserted failed: "
 
     /// - Parameters:
@@ -39,8 +42,8 @@ final class CardSignIn: Sendable {
         current.onReplacement { [wakes] in wakes.continuation.yield() }
     }
 
-    /// Whether the readers are watched: the agent must not exit when it is idle. Can be called from any thread.
-    var isWatching: Bool { current.value.canPrompt && !rules.isEmpty }
+    /// Whether the readers are to be watched: the agent must not exit when it is idle. Can be called from any thread.
+    var isWanted: Bool { current.value.canPrompt && !rules.isEmpty }
 
     /// Runs until the task is canceled. Call it once.
     func run() async {
@@ -52,43 +55,44 @@ final class CardSignIn: Sendable {
             watched = rules
             watch?.cancel()
             await watch?.value
-            watch = isWatching ? Task { await follow() } : nil
-            if watch == nil, !rules.isEmpty { journal.note(Self.fault + "the agent has no terminal or display to prompt for a PIN.") }
+            watch = isWanted ? Task { await follow() } : nil
+            guard watch == nil else { continue }
+            note(nil)
+            if !rules.isEmpty { journal.note(Self.unwatched + "the agent has no terminal or display to prompt for a PIN.") }
         }
         watch?.cancel()
         await watch?.value
     }
 
+    /// The rules under which a card can sign in. If the profile names no certificate, krb5.conf may.
     private var rules: [Rule] {
         let policy = current.value.policy
         var rules: [Rule] = []
         for realm in policy.configurations.map(\.realm) where !rules.contains(where: { $0.realm == realm }) {
-            let rule = Rule(realm: realm, signIn: policy.signInRules(of: realm))
-            if rule.signIn.signsInOnCardInsertion { rules.append(rule) }
+            let signIn = policy.signInRules(of: realm)
+            let mayBeCard = signIn.certificateIdentity.map(InitialCredentialSource.isCard) ?? true
+            if signIn.signsInOnCardInsertion, signIn.allowsCertificate, mayBeCard { rules.append(Rule(realm: realm, signIn: signIn)) }
         }
         return rules
     }
 
     /// Watches the readers until the task is canceled.
     private func follow() async {
-        var (cards, prompts) = (InsertedCards(), InsertionLimit())
-        var (pause, fault): (Duration, SmartCardServiceError?) = (Self.firstPause, nil)
+        var (cards, pause) = (InsertedCards(), Self.firstPause)
         var attempt: Attempt?
         while !Task.isCancelled {
-            let start = ContinuousClock.now
+            var answered: ContinuousClock.Instant?
             for await change in SmartCardService.changes() {
                 switch change {
                 case .success(let readers):
-                    if fault != nil { journal.settle(Self.fault, "smart cards are watched.") }
-                    fault = nil
-                    attempt = next(attempt, after: cards.observe(readers), cards, &prompts)
-                case .failure(let error):
-                    if fault != error { report(error) }
-                    fault = error
+                    answered = answered ?? .now
+                    note(nil)
+                    attempt = next(attempt, after: cards.observe(readers), cards)
+                case .failure(let error): note(error)
                 }
             }
             cards.serviceEnded()
-            if .now - start >= Self.steadyTime { pause = Self.firstPause }
+            if let answered, .now - answered >= Self.steadyTime { pause = Self.firstPause }
             try? await Task.sleep(for: pause)
             pause = min(pause * 2, Self.longestPause)
         }
@@ -96,38 +100,44 @@ final class CardSignIn: Sendable {
         await attempt?.finish()
     }
 
-    /// Returns the attempt that runs after cards were inserted or removed. One that is in progress continues while its card is inserted.
-    private func next(
-        _ attempt: Attempt?,
-        after inserted: [String],
-        _ cards: InsertedCards,
-        _ prompts: inout InsertionLimit
-    ) -> Attempt? {
-        if let attempt, !attempt.isOver.load(ordering: .acquiring) {
-            guard inserted.contains(attempt.reader) || !cards.hasCard(attempt.reader) else { return attempt }
-            attempt.cancel()
+    /// Returns the attempt that runs after cards were inserted or removed. One that is in progress continues while its cards are inserted.
+    private func next(_ attempt: Attempt?, after inserted: [String], _ cards: InsertedCards) -> Attempt? {
+        let last = attempt.flatMap { $0.isOver.load(ordering: .acquiring) ? nil : $0 }
+        if let last {
+            guard !last.readers.allSatisfy({ cards.hasCard($0) && !inserted.contains($0) }) else { return last }
+            last.cancel()
         }
-        guard let reader = inserted.first else { return nil }
-        guard prompts.permits(at: .now) else {
-            journal.failure(Self.failure + "cards were inserted \(InsertionLimit.most) times in five minutes. Sign in with: ksso login")
-            return nil
+        guard !inserted.isEmpty else { return last }
+        return Attempt(inserted) {
+            await last?.finish()
+            await self.signIn()
         }
-        return Attempt(reader) { await self.signIn() }
     }
 
-    /// A user who is not at the machine cannot use its readers, which is no failure.
-    private func report(_ error: SmartCardServiceError) {
-        let sentence = "\(Self.fault)\(error)"
+    /// Records why the readers are not known, and logs it once. A user who is not at the machine cannot use them, which is no failure.
+    private func note(_ error: SmartCardServiceError?) {
+        let last = fault.withLock { fault in
+            defer { fault = error }
+            return fault
+        }
+        guard last != error else { return }
+        guard let error else { return journal.settle(Self.unwatched, "the smart card service answers, or is not needed any more.") }
+        let sentence = "\(Self.unwatched)\(error)"
         if error == .forbidden { journal.note(sentence) } else { journal.failure(sentence) }
     }
 
     private func signIn() async {
-        for realm in rules.map(\.realm) {
+        for realm in rules.map(\.realm) where !Task.isCancelled {
             do throws(KerberosError) {
-                guard let session = try await current.value.signInWithCard(realm: realm) else {
+                guard try await current.value.lacksSession(realm: realm) else {
                     journal.note("a smart card was inserted; the user is signed in to \(realm) already.")
                     continue
                 }
+                guard limit.withLock({ $0.permits(at: .now) }) else {
+                    journal.note("a smart card was inserted; no prompt is shown, because \(InsertionLimit.most) were in five minutes.")
+                    return
+                }
+                let session = try await current.value.signInWithCard(realm: realm)
                 journal.settle(Self.failure, "\(session.principal) was signed in with the smart card that was inserted.")
                 hasSignedIn()
             } catch {
@@ -138,14 +148,14 @@ final class CardSignIn: Sendable {
     }
 }
 
-/// A sign-in with the card that was inserted into a reader.
+/// A sign-in with the cards that were inserted into readers. Which of them it uses is not known.
 private final class Attempt: Sendable {
-    let reader: String
+    let readers: [String]
     let isOver = Atomic(false)
     private let running = Mutex<Task<Void, Never>?>(nil)
 
-    init(_ reader: String, _ signIn: @escaping @Sendable () async -> Void) {
-        self.reader = reader
+    init(_ readers: [String], _ signIn: @escaping @Sendable () async -> Void) {
+        self.readers = readers
         running.withLock { running in
             running = Task {
                 await signIn()
@@ -186,10 +196,10 @@ struct InsertedCards {
     mutating func serviceEnded() { countsMatter = false }
 }
 
-/// Limits the sign-ins after insertions, because a loose contact, or a device that pretends to be a card, could cause any number of
-/// prompts.
+/// Limits the prompts after insertions, because a loose contact, or a device that pretends to be a card, could cause any number of
+/// them.
 struct InsertionLimit {
-    /// The most sign-ins in five minutes.
+    /// The most prompts in five minutes.
     static let most = 5
     private var times: [ContinuousClock.Instant] = []
 

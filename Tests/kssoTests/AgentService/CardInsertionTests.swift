@@ -132,6 +132,21 @@ struct CardInsertionTests {
         #expect(prompts(transcript) == 2, "\(transcript)")
     }
 
+    @Test func `a program that waits for the sign-in is answered when the card is removed`() async throws {
+        _ = try await withAgent { terminal, station, reader, card in
+            try await reader.insert(card)
+            try await terminal.wait(for: "Code or PIN:")
+            let socket = ["--unix-socket", "\(station.runtime)/agent.sock"]
+            let body = ["-H", "Content-Type: application/json", "-d", #"{"principal": "alice", "certificate": "default"}"#]
+            async let answer = station.run(["curl", "-sS", "--max-time", "120"] + socket + body + ["http://agent/v1/login"])
+            try await eventually { try await station.agentStatus().process.connections >= 2 }
+            try await reader.remove()
+            #expect(try await answer.output.contains(#""code":"canceled""#))
+            try await reader.insert(card)
+            try await terminal.wait(for: "Code or PIN:")
+        }
+    }
+
     @Test func `a wrong PIN is reported, and the next insertion asks again`() async throws {
         let transcript = try await withAgent { terminal, station, reader, card in
             try await reader.insert(card)
@@ -164,7 +179,7 @@ struct CardInsertionTests {
                     #expect(try await station.ksso("agent", "status").output.contains("smart cards are not watched"))
                     let service = try #require(reader.environment["PCSCLITE_CSOCK_NAME"])
                     try FileManager.default.createSymbolicLink(atPath: socket, withDestinationPath: service)
-                    try await terminal.wait(for: "smart cards are watched.")
+                    try await terminal.wait(for: "the smart card service answers, or is not needed any more.")
                     #expect(try await !station.ksso("agent", "status").output.contains("smart cards are not watched"))
                     #expect(try await station.ksso("agent", "stop").exitStatus == 0)
                 }

@@ -51,9 +51,9 @@ struct DebianPackageTests {
             modes.keys.sorted() == [
                 "/usr/bin/ksso", "/usr/lib/systemd/system/ksso-agent@.service", "/usr/lib/systemd/system/ksso-agent@.socket",
                 "/usr/lib/systemd/system/ksso-kcm.service", "/usr/lib/systemd/system/ksso-kcm.socket",
-                "/usr/lib/systemd/user/ksso-agent-system.service", "/usr/lib/systemd/user/ksso-agent.service",
-                "/usr/lib/systemd/user/ksso-agent.socket", "/usr/lib/systemd/user/ksso-proxy.service",
-                "/usr/lib/systemd/user/ksso-proxy.socket",
+                "/usr/lib/systemd/user/ksso-agent-graphical.service", "/usr/lib/systemd/user/ksso-agent-system.service",
+                "/usr/lib/systemd/user/ksso-agent.service", "/usr/lib/systemd/user/ksso-agent.socket",
+                "/usr/lib/systemd/user/ksso-proxy.service", "/usr/lib/systemd/user/ksso-proxy.socket",
                 "/usr/share/bash-completion/completions/ksso", "/usr/share/doc/ksso/NOTICE.gz", "/usr/share/doc/ksso/changelog.Debian.gz",
                 "/usr/share/doc/ksso/changelog.gz", "/usr/share/doc/ksso/copyright",
                 "/usr/share/fish/vendor_completions.d/ksso.fish", "/usr/share/lintian/overrides/ksso", "/usr/share/man/man1/ksso.1.gz",

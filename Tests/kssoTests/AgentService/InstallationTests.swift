@@ -65,9 +65,8 @@ struct InstallationTests {
         // An unknown key is only a warning and leaves the status 0, so the output must be empty too.
         let verify = ["systemd-analyze", "verify", "--man=no"]
         let environment = ["XDG_RUNTIME_DIR": station.directory]
-        let user = ["agent.service", "agent.socket", "agent-system.service", "proxy.service", "proxy.socket"].map {
-            "\(prefix)/lib/systemd/user/ksso-\($0)"
-        }
+        let names = ["agent.service", "agent.socket", "agent-graphical.service", "agent-system.service", "proxy.service", "proxy.socket"]
+        let user = names.map { "\(prefix)/lib/systemd/user/ksso-\($0)" }
         #expect(try await station.run(verify + ["--user"] + user, environment: environment) == .done(""))
         for name in ["ksso-agent@", "ksso-kcm"] {
             let system = ["service", "socket"].map { "\(prefix)/lib/systemd/system/\(name).\($0)" }

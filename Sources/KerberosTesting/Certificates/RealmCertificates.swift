@@ -34,8 +34,9 @@ struct RealmCertificates: Sendable {
     /// Creates the authority and the KDC's certificate.
     func makeAuthority() async throws {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
-        let subject = ["-subj", "/O=\(realm)/CN=Test CA"]
-        _ = try await openssl(["req", "-x509", "-days", "1", "-out", "\(directory)/ca.pem"] + subject + key("ca"))
+        // The authority of another realm with this name has the same key.
+        let subject = ["-subj", "/O=\(realm)/CN=Test CA \(UUID().uuidString)"]
+        _ = try await openssl(["req", "-x509", "-days", "1", "-out", "\(directory)/ca.pem"] + subject + makeKey("ca"))
         try await issue("kdc", to: .principal("krbtgt/\(realm)"), for: .kdc)
     }
 
@@ -45,7 +46,7 @@ struct RealmCertificates: Sendable {
         try text(holder: holder, purpose: purpose).writeFile(configuration)
         let authority = ["-CA", "\(directory)/ca.pem", "-CAkey", "\(directory)/ca.key"]
         let files = ["-config", configuration, "-extensions", "own", "-out", "\(directory)/\(name).pem"]
-        _ = try await openssl(["req", "-x509", "-days", "1"] + authority + files + key(name))
+        _ = try await openssl(["req", "-x509", "-days", "1"] + authority + files + makeKey(name))
     }
 
     /// Writes a key and its certificate to one PKCS #12 file with a PIN, which openssl reads from standard input.
@@ -54,7 +55,15 @@ struct RealmCertificates: Sendable {
         _ = try await openssl(["pkcs12", "-export", "-passout", "stdin"] + files, input: "\(pin)\n")
     }
 
-    private func key(_ name: String) -> [String] { ["-newkey", "rsa:2048", "-noenc", "-keyout", "\(directory)/\(name).key"] }
+    /// Writes a key; returns the arguments of `openssl req` for a certificate of it.
+    private func makeKey(_ name: String) async throws -> [String] {
+        let path = "\(directory)/\(name).key"
+        let key = try await CertificateKeys.shared.next(in: directory, realm: realm, environment: environment)
+        guard FileManager.default.createFile(atPath: path, contents: Data(key.utf8), attributes: [.posixPermissions: 0o600]) else {
+            throw KerberosTestingError(.commandFailed, "\(path) cannot be written.")
+        }
+        return ["-key", path]
+    }
 
     private func openssl(_ arguments: [String], input: String? = nil) async throws -> CommandResult {
         try await Command.require("openssl", arguments, environment: environment, input: input, scratch: directory)
@@ -103,7 +112,8 @@ struct RealmCertificates: Sendable {
 extension TestRealm {
     /// Creates a certificate for a user of a realm with ``TestRealmOptions/acceptsCertificates``.
     ///
-    /// The user must exist in the database, but needs no password.
+    /// The user must exist in the database, but needs no password. The certificates of a realm have different RSA keys. Realms of the
+    /// process with the same name use the same keys, because openssl needs 0.4 s to create one, but reject each other's certificates.
     /// - Parameters:
     ///   - principal: The user, without the realm.
     ///   - pin: If given, the certificate and the key are in a PKCS #12 file protected by this PIN.

@@ -55,6 +55,44 @@ struct CertificateRealmTests {
         }
     }
 
+    @Test func `the certificates of a realm have different keys, which the next realm uses again`() async throws {
+        func keys(_ realm: TestRealm) async throws -> Set<String> {
+            var keys: Set = [try String(contentsOfFile: String(realm.certificateAuthorityPath.dropLast(3)) + "key", encoding: .utf8)]
+            for name in ["alice", "alice", "bob"] {
+                keys.insert(try String(contentsOfFile: try await realm.certificate(for: name).keyPath, encoding: .utf8))
+            }
+            return keys
+        }
+        try await withRealm { realm in
+            let first = try await keys(realm)
+            #expect(first.count == 4)
+            try await withRealm { next in
+                let second = try await keys(next)
+                #expect(second == first)
+            }
+            let users = ["alice": "secret", "bob": "x"]
+            let options = TestRealmOptions(name: "OTHER.TEST", users: users, acceptsCertificates: true, pluginDirectory: unpackedPlugins)
+            try await withTestRealm(options) { other in
+                let third = try await keys(other)
+                #expect(third.isDisjoint(with: first))
+            }
+        }
+    }
+
+    /// Both authorities have the same key; only their names differ.
+    @Test func `a realm rejects a certificate of another realm with the same name`() async throws {
+        try await withRealm { realm in
+            let foreign = try await realm.certificate(for: "alice")
+            try await withRealm { other in
+                let own = try await other.certificate(for: "alice")
+                for (identity, status) in [(own.identity, 0), (foreign.identity, 1)] {
+                    let login = try await other.run("kinit", ["-X", "X509_user_identity=\(identity)", "alice"])
+                    #expect(login.exitStatus == status, "\(login)")
+                }
+            }
+        }
+    }
+
     @Test func `kinit signs in anonymously`() async throws {
         try await withRealm { realm in
             let login = try await realm.run("kinit", ["-n"])

@@ -27,16 +27,40 @@ struct RefusedCertificateTests {
         }
     }
 
-    @Test func `a certificate of an authority that krb5.conf does not list is reported with advice`() async throws {
-        try await withKDC { _, station in
+    /// The authority of another realm has another name, and a forged one the name of the realm's own.
+    @Test(arguments: [false, true])
+    func `a certificate of an authority that krb5.conf does not list is reported with advice`(isForged: Bool) async throws {
+        try await withKDC { realm, station in
             try await withKDC { other, _ in
-                let identity = try await other.certificate(for: "alice").identity
+                let identity = try await isForged ? forgedCertificate(realm) : other.certificate(for: "alice").identity
                 let login = try await station.ksso("login", "alice", "--certificate", identity)
                 let sentence = "alice@EXAMPLE.TEST: this machine cannot verify the certificate, so it was not sent ("
                 #expect(login.exitStatus == 1 && login.errors.contains(sentence), "\(login)")
                 #expect(login.errors.contains("krb5.conf lists its authority (pkinit_anchors)"), "\(login)")
             }
         }
+    }
+
+    /// Alice's certificate of an authority with the name of the realm's, but another key.
+    private func forgedCertificate(_ realm: TestRealm) async throws -> String {
+        let own = try await realm.certificate(for: "alice")
+        let path = "\(realm.directory)/forged"
+        func openssl(_ arguments: [String]) async throws -> String {
+            let result = try await realm.run("openssl", arguments)
+            return try #require(result.exitStatus == 0 ? result.output : nil, "\(result)")
+        }
+        let authority = realm.certificateAuthorityPath
+        let name = try await openssl(["x509", "-in", authority, "-noout", "-subject", "-nameopt", "compat"])
+        let subject = name.trimmingCharacters(in: .newlines).replacing("subject=", with: "")
+        let key = ["-newkey", "rsa:2048", "-noenc", "-keyout", "\(path)-ca.key"]
+        _ = try await openssl(["req", "-x509", "-days", "1", "-subj", subject, "-out", "\(path)-ca.pem"] + key)
+        let signer = ["-CA", "\(path)-ca.pem", "-CAkey", "\(path)-ca.key"]
+        // The kit's own configuration for alice's certificate.
+        let contents = ["-config", own.certificatePath.dropLast(3) + "cnf", "-extensions", "own", "-key", own.keyPath]
+        _ = try await openssl(["req", "-x509", "-days", "1", "-out", "\(path).pem"] + contents + signer)
+        let issuer = try await openssl(["x509", "-in", "\(path).pem", "-noout", "-issuer", "-nameopt", "compat"])
+        try #require(issuer.replacing("issuer=", with: "subject=") == name)
+        return "FILE:\(path).pem,\(own.keyPath)"
     }
 
     /// Runs a closure at a KDC whose certificate is one of another realm's authority, to which the user's certificate belongs too.

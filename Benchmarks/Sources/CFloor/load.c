@@ -38,8 +38,10 @@ static int open_connection(struct load *load, struct connection *connection) {
            || cfloor_fail("connecting", strerror(errno));
 }
 
-static void close_connection(struct connection *connection) {
-    if (connection->socket_ >= 0) close(connection->socket_);
+static void close_connection(struct load *load, struct connection *connection) {
+    if (connection->socket_ < 0) return;
+    epoll_ctl(load->events, EPOLL_CTL_DEL, connection->socket_, NULL);
+    close(connection->socket_);
     connection->socket_ = -1;
 }
 
@@ -98,7 +100,7 @@ static int run(struct load *load, struct connection *connections, unsigned numbe
             double latency = cfloor_now() - connection->sent;
             if (load->latencies != NULL) load->latencies[load->done] = latency;
             load->done++;
-            if (load->reconnects || announces_close(connection)) close_connection(connection);
+            if (load->reconnects || announces_close(connection)) close_connection(load, connection);
             if (!begin(load, connection)) return 0;
         }
     }
@@ -120,7 +122,7 @@ static double measure(struct load *load, unsigned number) {
     double start = cfloor_now();
     ok = ok && run(load, connections, number);
     double seconds = (cfloor_now() - start) / 1e6;
-    for (unsigned i = 0; connections != NULL && i < number; i++) close_connection(&connections[i]);
+    for (unsigned i = 0; connections != NULL && i < number; i++) close_connection(load, &connections[i]);
     if (load->events >= 0) close(load->events);
     free(connections);
     return ok ? seconds : -1;

@@ -90,8 +90,8 @@ static int receive(struct opening *opening) {
 
 static int finish(struct openings *all, struct opening *opening) {
     if (all->latencies != NULL) all->latencies[all->done] = cfloor_now() - opening->start;
+    epoll_ctl(all->events, EPOLL_CTL_DEL, opening->socket_, NULL);
     if (all->sockets != NULL) {
-        epoll_ctl(all->events, EPOLL_CTL_DEL, opening->socket_, NULL);
         all->sockets[all->done] = opening->socket_;
     } else {
         close(opening->socket_);

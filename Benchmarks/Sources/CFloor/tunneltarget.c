@@ -108,6 +108,13 @@ static void accept_peers(void) {
     }
 }
 
+static void close_peer(struct peer *peer) {
+    // A child process has a copy of the descriptor until it calls exec. Meanwhile, epoll would report the freed peer after close alone.
+    epoll_ctl(target.events, EPOLL_CTL_DEL, peer->socket_, NULL);
+    close(peer->socket_);
+    free(peer);
+}
+
 static void *run(void *argument) {
     struct epoll_event ready[64];
     (void)argument;
@@ -118,8 +125,7 @@ static void *run(void *argument) {
             if (peer == NULL) {
                 accept_peers();
             } else if (!serve(peer)) {
-                close(peer->socket_);
-                free(peer);
+                close_peer(peer);
             }
         }
     }

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import CommandSupport
 internal import Foundation
+internal import SystemSupport
 
 /// The `ksso` command: sign in once, and the organization's hosts accept your tickets.
 struct KSSOCommand: AsyncParsableCommand {
@@ -26,7 +27,7 @@ struct KSSOCommand: AsyncParsableCommand {
 
     /// Warns about a relative KSSO_RUNTIME_DIR, because the tickets would silently be in another place than the user expects.
     private static func warnOfRelativeRuntimeDirectory() {
-        guard let named = ProcessInfo.processInfo.environment["KSSO_RUNTIME_DIR"], !named.isEmpty, !named.hasPrefix("/") else { return }
+        guard let named = EnvironmentVariable.value(of: "KSSO_RUNTIME_DIR"), !named.isEmpty, !named.hasPrefix("/") else { return }
         Console.report("warning: KSSO_RUNTIME_DIR is “\(named)”, which is not an absolute path: it is ignored.")
     }
 

@@ -8,5 +8,5 @@ if Array(CommandLine.arguments.dropFirst()) == PACWorker.arguments { PACWorker.r
 StandardDescriptors.reserve()
 // Before the first await, with which the first thread starts.
 KSSOCommand.prepareProcess()
-let patience = Patience.factor(in: ProcessInfo.processInfo.environment)
+let patience = Patience.factor(of: EnvironmentVariable.value(of: Patience.variable))
 await Patience.$factor.withValue(patience) { () async -> Void in await KSSOCommand.run() }

@@ -9,7 +9,7 @@ import Testing
         ] as [(String?, Double)]
     )
     func `the variable is a number from 1 to 100`(value: String?, factor: Double) {
-        #expect(Patience.factor(in: ["KSSO_PATIENCE": value].compactMapValues { $0 }) == factor)
+        #expect(Patience.factor(of: value) == factor)
     }
 
     @Test func `a limit is multiplied in the task and its children`() async {

@@ -40,7 +40,7 @@ extension AsyncParsableCommand {
 package enum DispatchLog {
     private static let variable = "LIBDISPATCH_LOG"
     /// The value of the variable when the process started.
-    private static let given = ProcessInfo.processInfo.environment[variable]
+    private static let given = EnvironmentVariable.value(of: variable)
 
     /// Turns the log off, unless the user has set the variable. Call it before the first task.
     package static func silence() { if given == nil { setenv(variable, "NO", 1) } }

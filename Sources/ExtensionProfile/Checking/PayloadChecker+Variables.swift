@@ -37,6 +37,8 @@ extension PayloadChecker {
 
     /// The first variable, as common management servers write them: `{{username}}`, `%username%`, `$USERNAME`.
     private static func variable(in text: String) -> Substring? {
-        text.firstMatch(of: /\{\{[^{}]+\}\}|%[A-Za-z_]+%|\$[A-Z][A-Z_]+/)?.output
+        // Most texts contain none of these characters, and compiling the expression is 6 percent of the instructions of ksso header.
+        guard text.utf8.contains(where: "{%$".utf8.contains) else { return nil }
+        return text.firstMatch(of: /\{\{[^{}]+\}\}|%[A-Za-z_]+%|\$[A-Z][A-Z_]+/)?.output
     }
 }

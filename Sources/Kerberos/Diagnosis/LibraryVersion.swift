@@ -18,20 +18,27 @@ package enum LibraryVersion {
 
     /// The path of libkrb5 in the list of a process's mapped files.
     static func path(in maps: String) -> String? {
-        for line in maps.split(separator: "\n") {
-            guard let start = line.firstIndex(of: "/") else { continue }
-            let path = line[start...]
-            if path.split(separator: "/").last?.hasPrefix("libkrb5.so") == true { return String(path) }
+        for line in maps.utf8.split(separator: UInt8(ascii: "\n")) {
+            guard let start = line.firstIndex(of: UInt8(ascii: "/")), let slash = line.lastIndex(of: UInt8(ascii: "/")) else { continue }
+            if line[slash...].starts(with: "/libkrb5.so".utf8) { return String(decoding: line[start...], as: UTF8.self) }
         }
         return nil
     }
 
     /// The version that a file of libkrb5 states.
     static func version(in file: Data) -> String? {
-        // Near the end of the file.
-        guard let mark = file.range(of: Data("KRB5_BRAND: ".utf8), options: .backwards) else { return nil }
-        let text = String(decoding: file[mark.upperBound...].prefix(100).prefix { $0 != 0 }, as: UTF8.self)
-        let words = text.split(separator: " ")
+        // Data.range(of:) would copy the file, so this searches the mapped bytes.
+        let text: String? = file.withUnsafeBytes { bytes in
+            let mark = Array("KRB5_BRAND: ".utf8)
+            var rest = bytes
+            while let base = rest.baseAddress, let start = memchr(base, CInt(mark[0]), rest.count) {
+                rest = UnsafeRawBufferPointer(rebasing: rest[(UnsafeRawPointer(start) - base)...])
+                if rest.starts(with: mark) { return String(decoding: rest.dropFirst(mark.count).prefix(100).prefix { $0 != 0 }, as: UTF8.self) }
+                rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst())
+            }
+            return nil
+        }
+        guard let words = text?.split(separator: " ") else { return nil }
         return words.count > 1 && words[1].first?.isNumber == true ? String(words[1]) : nil
     }
 

@@ -6,10 +6,13 @@ package enum Patience {
     /// The factor by which `Duration.patient` multiplies a limit.
     @TaskLocal package static var factor = 1.0
 
-    /// The factor in the variable `KSSO_PATIENCE`: a number from 1 to 100. Otherwise 1.
-    package static func factor(in environment: [String: String]) -> Double {
-        guard let value = environment["KSSO_PATIENCE"].flatMap(Double.init), 1...100 ~= value else { return 1 }
-        return value
+    /// The variable that sets the factor of a process.
+    package static let variable = "KSSO_PATIENCE"
+
+    /// The factor for a value of the variable: a number from 1 to 100. Otherwise 1.
+    package static func factor(of value: String?) -> Double {
+        guard let factor = value.flatMap(Double.init), 1...100 ~= factor else { return 1 }
+        return factor
     }
 }
 

@@ -58,7 +58,7 @@ struct EngineOptions {
 
     private var settings: SingleSignOn.Settings {
         var settings = SingleSignOn.Settings()
-        settings.secretStore = .automatic
+        settings.secretStore = OrderedSecretStore.automatic(environment: settings.environment)
         settings.directory = .boundToTLS
         switch verbosity {
         case 0: break

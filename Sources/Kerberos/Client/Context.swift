@@ -13,6 +13,8 @@ final class Context {
     private let traceSink: TraceSink
     /// Keeps alive the object that libkrb5 has a pointer to.
     var replies: ReplyNote?
+    /// The certificate that libkrb5's plugin was given for this context.
+    var certificateIdentity: String?
     /// The cache of the ticket used as FAST armor.
     let armorCache: CredentialCacheName?
     /// Whether only certificates of some issuers may sign in.
@@ -69,6 +71,10 @@ final class Context {
     /// Why no certificate was found to sign in with during the current call. Known only if the context signs in by certificate.
     var faultOfCertificates: CertificateSearch.Fault? { traceSink.certificateSearch.fault }
 
+    /// Whether the KDC's reply could not be decrypted with the key of the pre-authentication in the current call. Known only if the context
+    /// signs in by certificate.
+    var hasUnreadableReply: Bool { traceSink.hasUnreadableReply }
+
     /// Throws the error for a status other than 0, with its complete text.
     func check(
         _ status: krb5_error_code,
@@ -91,6 +97,8 @@ private final class TraceSink {
     var certificateRefusal: KDCCertificateRefusal?
     /// What was found of the user's certificates during the current call.
     var certificateSearch = CertificateSearch()
+    /// Whether the KDC's reply could not be decrypted with the key of the pre-authentication during the current call.
+    var hasUnreadableReply = false
 
     init(_ observe: (@Sendable (String) -> Void)?) { self.observe = observe }
 
@@ -105,7 +113,7 @@ private final class TraceSink {
     }
 
     /// Forgets what the trace of an earlier call said.
-    func reset() { (refusal, certificateRefusal, certificateSearch) = (nil, nil, CertificateSearch()) }
+    func reset() { (refusal, certificateRefusal, certificateSearch, hasUnreadableReply) = (nil, nil, CertificateSearch(), false) }
 
     func receive(_ message: String) {
         observe?(message)
@@ -113,6 +121,7 @@ private final class TraceSink {
         if file >= 0 { _ = message.withCString { write(file, $0, strlen($0)) } }
         if let refusal = ProxyRefusal(trace: message) { self.refusal = refusal }
         if let refusal = KDCCertificateRefusal(trace: message) { certificateRefusal = refusal }
+        if KerberosError.isUnreadableReply(trace: message) { hasUnreadableReply = true }
         certificateSearch.receive(message)
     }
 }

@@ -50,10 +50,10 @@ public final class KerberosClient: Sendable {
         var kdcCounts: [String: Int] = [:]
         /// The other realms for which DNS is used after the preferred KDCs.
         var trustedRealms: Set<String>?
+        /// The client of the last sign-in with a certificate, and that certificate.
+        var forCertificate: (client: KerberosClient, identity: String?)?
 
         func route(_ scope: KDCScope) -> KDCRoute { discoveredUntil[scope] == nil ? .configured : .discovered }
-        /// The client of the last sign-in with a certificate.
-        var forCertificates: KerberosClient?
     }
 
     /// Creates a client for a realm. Nothing is read or sent before the first call.
@@ -93,15 +93,15 @@ public final class KerberosClient: Sendable {
         state = Mutex(State())
     }
 
-    /// A client for the same realm that can sign in only one principal, and only with a certificate: a context has one set of plugins and
-    /// one of rules that select the certificate.
-    func forCertificates(of owner: Principal) -> KerberosClient {
+    /// A client for the same realm that can sign in only one principal, and only with this certificate: a context has one set of plugins, one
+    /// of rules that select the certificate, and one certificate.
+    func forCertificate(_ identity: String?, of owner: Principal) -> KerberosClient {
         state.withLock { state in
-            if let client = state.forCertificates, client.configuration.certificateOwner == owner { return client }
+            if let (client, known) = state.forCertificate, known == identity, client.configuration.certificateOwner == owner { return client }
             var configuration = configuration
             configuration.certificateOwner = owner
             let client = KerberosClient(configuration, controllers: controllers, clockOffset: clockOffset, trace: trace)
-            state.forCertificates = client
+            state.forCertificate = (client, identity)
             return client
         }
     }

@@ -124,9 +124,9 @@ extension KerberosError {
         public static let encryptionTypeRefused = Code(rawValue: "encryptionTypeRefused")
         /// The KDC's policy rejects the request: `KRB5KDC_ERR_POLICY`.
         public static let policyRefused = Code(rawValue: "policyRefused")
-        /// No certificate could be used: certificate, key or card is missing, the PIN is wrong, or the KDC refuses the certificate. Then
-        /// `libraryCode` is the KDC's reason, such as `KRB5KDC_ERR_REVOKED_CERTIFICATE` or `KRB5KDC_ERR_CLIENT_NAME_MISMATCH` (RFC 4556
-        /// section 3.1.3).
+        /// No certificate could be used: certificate, key or card is missing, the PIN is wrong, the KDC's reply cannot be decrypted, or the
+        /// KDC refuses the certificate. Then `libraryCode` is the KDC's reason, such as `KRB5KDC_ERR_REVOKED_CERTIFICATE` or
+        /// `KRB5KDC_ERR_CLIENT_NAME_MISMATCH` (RFC 4556 section 3.1.3).
         public static let certificateRefused = Code(rawValue: "certificateRefused")
         /// The client and the KDC share no pre-authentication mechanism, possibly because the KDC requires FAST armor (RFC 6113):
         /// `KRB5_PREAUTH_FAILED`.

@@ -26,13 +26,20 @@ extension KerberosClient {
         options: InitialCredentialOptions,
         inquiry: PINInquiry?
     ) async throws(KerberosError) -> Credential {
-        guard case .certificate = source else {
+        guard case .certificate(let identity, let prompter) = source else {
             return try await requestCredential(for: principal, using: source, options: options, inquiry: inquiry)
         }
-        let client = forCertificates(of: principal)
         let (subject, deadline) = (principal.displayName, options.deadline)
         return try await withCardTurn(for: source, subject: subject, deadline: deadline) { turn throws(KerberosError) in
-            try await client.requestCredential(for: principal, using: source, options: options, inquiry: inquiry, turn: turn)
+            try await Self.repeatingUnreadableReply(prompter) { prompter throws(KerberosError) in
+                try await forCertificate(identity, of: principal).requestCredential(
+                    for: principal,
+                    using: .certificate(identity, prompter),
+                    options: options,
+                    inquiry: inquiry,
+                    turn: turn
+                )
+            }
         }
     }
 
@@ -188,6 +195,9 @@ extension Context {
                     if isOfCertificate || bridge.refusal == .certificateRefused, let refusalOfKDC {
                         throw refusalOfKDC.error(subject: principal.displayName)
                     }
+                    if isForCertificate, hasUnreadableReply, replies?.lastIsTicket != false {
+                        throw .unreadableReply(subject: principal.displayName)
+                    }
                     inquiry?.fault = faultOfCertificates
                     let reason = reasonOfCertificate(error, source, wasAsked: bridge.hasAnswered)
                     // Without a prompter, a mechanism that needed one has failed; the KDC may then have refused the given password or key.
@@ -218,9 +228,11 @@ extension Context {
             let message = "signing in with a certificate requires libkrb5's PKINIT plugin: install krb5-pkinit."
             throw KerberosError(.certificateRefused, subject: principal.displayName, message: message)
         }
-        guard let identity else { return }
+        // The plugin takes a certificate once for a context, and keeps it.
+        guard let identity, identity != certificateIdentity else { return }
         let status = krb5_get_init_creds_opt_set_pa(raw, options, "X509_user_identity", identity)
         try check(status, .signIn, subject: principal.displayName)
+        certificateIdentity = identity
     }
 
     private func finish(

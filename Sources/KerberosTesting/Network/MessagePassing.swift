@@ -66,6 +66,10 @@ extension KDCNetwork {
             for index in message.bytes.readableBytesView.indices.suffix((message.length + 1) / 2) {
                 if let byte = message.bytes.getInteger(at: index, as: UInt8.self) { message.bytes.setInteger(~byte, at: index) }
             }
+        case .unreadableReply:
+            let view = message.bytes.readableBytesView
+            // [APPLICATION 11]
+            if view.first == 0x6B, let last = view.last { message.bytes.setInteger(last ^ 1, at: view.endIndex - 1) }
         case .truncate(let length):
             message.bytes = message.bytes.getSlice(at: message.bytes.readerIndex, length: min(length, message.length)) ?? message.bytes
         default: break

@@ -12,7 +12,7 @@ public struct NetworkFault: Sendable, Hashable {
     }
 
     enum Kind: Sendable, Hashable {
-        case pass, drop, corrupt, refuse, blackHole, replyTooBig
+        case pass, drop, corrupt, refuse, blackHole, replyTooBig, unreadableReply
         case delay(Duration)
         case truncate(length: Int)
         case error(KDCErrorCode)
@@ -60,6 +60,9 @@ public struct NetworkFault: Sendable, Hashable {
     /// The request is answered with a `KRB-ERROR` (RFC 4120 section 5.9.1) with this code; the KDC does not receive it.
     public static func error(_ code: KDCErrorCode) -> NetworkFault { NetworkFault(.error(code)) }
 
+    /// The last bit of an AS-REP (RFC 4120 section 5.4.2) is inverted, so that the client cannot decrypt it. Other replies pass unchanged.
+    package static let unreadableReply = NetworkFault(.unreadableReply, .reply)
+
     /// The request is answered with `KDC_ERR_WRONG_REALM`, which refers the client to another realm (RFC 6806 section 7).
     package static func referral(to realm: String) -> NetworkFault { NetworkFault(.referral(realm: realm)) }
 }
@@ -69,7 +72,7 @@ extension NetworkFault: CustomStringConvertible {
     public var description: String {
         switch kind {
         case .drop, .corrupt, .delay, .truncate: "\(kind) of the \(direction)"
-        case .pass, .refuse, .blackHole, .replyTooBig, .error, .referral: "\(kind)"
+        case .pass, .refuse, .blackHole, .replyTooBig, .unreadableReply, .error, .referral: "\(kind)"
         }
     }
 }

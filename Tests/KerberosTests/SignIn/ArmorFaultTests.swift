@@ -58,6 +58,24 @@ import Testing
         }
     }
 
+    /// The exchange is repeated with another clock offset, in the same context of libkrb5.
+    @Test(.enabled(if: certificatePlugins != nil, "krb5-pkinit is missing: Scripts/install-packages unpacks it"))
+    func `a FAST sign-in with a certificate succeeds with armor from before the KDC's clock was corrected`() async throws {
+        var options = Self.options(clockOffset: .seconds(-600))
+        options.acceptsCertificates = true
+        options.pluginDirectory = certificatePlugins
+        try await withTestRealm(options) { realm in
+            var configuration = realm.configuration
+            configuration.armorCache = try await realm.armorCache()
+            let own = try await realm.certificate(for: "alice")
+            try await realm.stopKDC()
+            try await realm.startKDC(clockOffset: .zero)
+            let credential = try await KerberosClient(configuration)
+                .initialCredential(for: try Principal("alice@EXAMPLE.TEST"), using: .certificate(own.identity, RefusingPrompter()))
+            #expect(credential.client.description == "alice@EXAMPLE.TEST")
+        }
+    }
+
     private func renew(_ path: String, _ realm: TestRealm) async throws {
         let new = try #require(try await realm.armorCache().path)
         if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }

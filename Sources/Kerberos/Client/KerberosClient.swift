@@ -93,11 +93,13 @@ public final class KerberosClient: Sendable {
         state = Mutex(State())
     }
 
-    /// A client for the same realm that can sign in only one principal, and only with this certificate: a context has one set of plugins, one
-    /// of rules that select the certificate, and one certificate.
+    /// A client for the same realm that can sign in only one principal, and only with this certificate: a context has one set of plugins,
+    /// one of rules that select the certificate, and one certificate.
     func forCertificate(_ identity: String?, of owner: Principal) -> KerberosClient {
         state.withLock { state in
-            if let (client, known) = state.forCertificate, known == identity, client.configuration.certificateOwner == owner { return client }
+            if let (client, known) = state.forCertificate, known == identity, client.configuration.certificateOwner == owner {
+                return client
+            }
             var configuration = configuration
             configuration.certificateOwner = owner
             let client = KerberosClient(configuration, controllers: controllers, clockOffset: clockOffset, trace: trace)

@@ -33,7 +33,9 @@ package enum LibraryVersion {
             var rest = bytes
             while let base = rest.baseAddress, let start = memchr(base, CInt(mark[0]), rest.count) {
                 rest = UnsafeRawBufferPointer(rebasing: rest[(UnsafeRawPointer(start) - base)...])
-                if rest.starts(with: mark) { return String(decoding: rest.dropFirst(mark.count).prefix(100).prefix { $0 != 0 }, as: UTF8.self) }
+                if rest.starts(with: mark) {
+                    return String(decoding: rest.dropFirst(mark.count).prefix(100).prefix { $0 != 0 }, as: UTF8.self)
+                }
                 rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst())
             }
             return nil

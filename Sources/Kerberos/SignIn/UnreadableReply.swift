@@ -4,8 +4,8 @@ internal import Synchronization
 extension KerberosClient {
     /// Signs in with a certificate, and once more if the KDC's reply cannot be decrypted with the key of the exchange.
     ///
-    /// Heimdal's KDC, which Samba contains, derives a wrong key if the result of the Diffie-Hellman exchange begins with a zero byte: in one
-    /// of 256 sign-ins. A new exchange has another result.
+    /// Heimdal's KDC, which Samba contains, derives a wrong key if the result of the Diffie-Hellman exchange begins with a zero byte: in
+    /// one of 256 sign-ins. A new exchange has another result.
     ///
     /// - Parameter attempt: Signs in with the given prompter, which gives the user's answers again in the second attempt.
     static func repeatingUnreadableReply(
@@ -38,7 +38,8 @@ extension KerberosError {
         KerberosError(
             .certificateRefused,
             subject: subject,
-            message: "the KDC's reply cannot be decrypted with the key of the sign-in, also in a second attempt. Try again, and if the error "
+            message:
+                "the KDC's reply cannot be decrypted with the key of the sign-in, also in a second attempt. Try again, and if the error "
                 + "remains, ask the realm's administrator whether the KDC is up to date.",
             libraryCode: krb5_error_code(truncatingIfNeeded: KRB5KRB_AP_ERR_BAD_INTEGRITY),
             libraryMessage: unreadableText

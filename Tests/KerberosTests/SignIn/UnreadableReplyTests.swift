@@ -48,7 +48,10 @@ struct UnreadableReplyTests {
         try await signIn(corrupting: .untilChanged) { outcome, prompts, network in
             let error = #expect(throws: KerberosError.self) { try outcome.get() }
             #expect(error?.code == .certificateRefused)
-            #expect(error?.message.hasPrefix("the KDC's reply cannot be decrypted with the key of the sign-in, also in a second attempt.") == true)
+            #expect(
+                error?.message.hasPrefix("the KDC's reply cannot be decrypted with the key of the sign-in, also in a second attempt.")
+                    == true
+            )
             #expect(prompts == 1)
             #expect(network.exchanges.count { $0.reply == .initialReply } == 2)
         }

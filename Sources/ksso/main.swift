@@ -1,5 +1,4 @@
 internal import CommandSupport
-internal import Foundation
 internal import NegotiateProxy
 internal import SystemSupport
 
